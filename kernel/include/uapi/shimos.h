@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * The ioctl interface of /dev/shimos, between KLoader and the shimos tool.
+ *
+ * Every argument starts with struct shimos_header.  A caller fills in the size
+ * and the version it was built with; KLoader refuses anything else with
+ * -EPROTO and names both versions in the error text, which SHIMOS_IOC_ERROR
+ * reads.  SHIMOS_IOC_INFO and SHIMOS_IOC_ERROR accept every version so that a
+ * mismatch can be reported.  All reserved fields must be zero.
+ */
+#ifndef _UAPI_SHIMOS_H
+#define _UAPI_SHIMOS_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define SHIMOS_ABI_VERSION	1
+#define SHIMOS_NAME_LEN		32	/* with the final NUL */
+#define SHIMOS_CMDLINE_LEN	1536	/* what a user may pass, with the NUL */
+#define SHIMOS_ERROR_LEN	512	/* with the final NUL */
+#define SHIMOS_MAX_RANGES	16
+#define SHIMOS_MAX_CPUS		64	/* per partition */
+
+/* The life of a partition; docs/architecture.md draws the legal steps. */
+enum shimos_state {
+	SHIMOS_CREATED = 1,	/* has CPUs and memory, no kernel */
+	SHIMOS_LOADED,		/* has a kernel, never ran */
+	SHIMOS_STARTING,	/* CPUs run, the agent has not reported yet */
+	SHIMOS_RUNNING,		/* the agent reported ready (or there is none) */
+	SHIMOS_STOPPING,	/* asked to power off */
+	SHIMOS_STOPPED,		/* CPUs parked after an orderly end or a kill */
+	SHIMOS_CRASHED,		/* CPUs parked after a panic or a reset */
+};
+
+/* Why a partition last stopped. */
+enum shimos_cause {
+	SHIMOS_CAUSE_NONE = 0,
+	SHIMOS_CAUSE_POWEROFF,	/* powered itself off */
+	SHIMOS_CAUSE_REBOOT,	/* asked for a reboot */
+	SHIMOS_CAUSE_HALT,	/* halted */
+	SHIMOS_CAUSE_PANIC,	/* its kernel panicked */
+	SHIMOS_CAUSE_RESET,	/* reset itself without a word (no agent yet) */
+	SHIMOS_CAUSE_KILLED,	/* killed from the host */
+};
+
+struct shimos_header {
+	__u32 size;		/* sizeof the whole argument */
+	__u32 version;		/* SHIMOS_ABI_VERSION */
+};
+
+/* SHIMOS_IOC_INFO: what this KLoader is and whether this host can serve. */
+struct shimos_info {
+	struct shimos_header hdr;	/* version out: KLoader's */
+	__u64 memory_min;		/* out: bytes, least for one partition */
+	__u64 memory_align;		/* out: bytes, granule of partition memory */
+	__u32 partitions;		/* out: how many exist */
+	__u32 host_ok;			/* out: 1 if partitions can be started */
+	char host_problem[SHIMOS_ERROR_LEN];	/* out: why not, and the fix */
+};
+
+/* SHIMOS_IOC_ERROR: text for the last failed call on this open file. */
+struct shimos_error {
+	struct shimos_header hdr;
+	char text[SHIMOS_ERROR_LEN];	/* out: NUL-terminated, may be empty */
+};
+
+#define SHIMOS_CREATE_RESTART	(1U << 0)	/* start again when it reboots */
+
+/*
+ * SHIMOS_IOC_CREATE: take CPUs and memory.  Until it is started, the partition
+ * belongs to the open file that made it and is destroyed with it.
+ */
+struct shimos_create {
+	struct shimos_header hdr;
+	char name[SHIMOS_NAME_LEN];	/* [A-Za-z0-9][A-Za-z0-9._-]* */
+	__u64 memory;			/* bytes, multiple of memory_align */
+	__u64 cpus;			/* pointer to __u32 logical CPU numbers */
+	__u32 cpu_count;		/* the first one boots */
+	__u32 flags;			/* SHIMOS_CREATE_* */
+	__u32 id;			/* out: never reused */
+	__u32 reserved;
+};
+
+/* SHIMOS_IOC_LOAD: copy kernel and initrd into the partition's memory. */
+struct shimos_load {
+	struct shimos_header hdr;
+	__u32 id;
+	__s32 kernel_fd;		/* regular file open for reading */
+	__s32 initrd_fd;		/* the same, or -1 */
+	__u32 cmdline_len;		/* bytes without a NUL */
+	__u64 cmdline;			/* pointer to the command line */
+};
+
+#define SHIMOS_START_NO_AGENT	(1U << 0)	/* do not wait for a ready flag */
+
+/* SHIMOS_IOC_START, _STOP, _KILL, _DESTROY, _CONSOLE, _MEMORY */
+struct shimos_target {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 flags;			/* SHIMOS_START_* for START, else 0 */
+};
+
+struct shimos_range {
+	__u64 start;			/* physical address */
+	__u64 size;			/* bytes */
+};
+
+#define SHIMOS_STATUS_NEXT	(1U << 0)	/* the first with an id above hdr's */
+
+/* SHIMOS_IOC_STATUS: everything there is to know about one partition. */
+struct shimos_status {
+	struct shimos_header hdr;
+	__u32 id;			/* in, and out with NEXT */
+	__u32 flags;			/* in: SHIMOS_STATUS_NEXT */
+	char name[SHIMOS_NAME_LEN];
+	__u32 state;			/* enum shimos_state */
+	__u32 cause;			/* enum shimos_cause of the last stop */
+	__u64 event;			/* counts state changes, for WAIT */
+	__u64 memory;			/* bytes */
+	__u32 cpu_count;
+	__u32 range_count;
+	__u32 cpus[SHIMOS_MAX_CPUS];	/* logical CPU numbers of the host */
+	struct shimos_range ranges[SHIMOS_MAX_RANGES];
+	__u32 starts;			/* how often it was started */
+	__u32 agent;			/* ABI version of the agent, 0: none yet */
+	__u64 uptime_ns;		/* since the last start; 0 if not running */
+	__u64 boot_ns;			/* last start to ready; 0 if not ready */
+	__u64 silent_ns;		/* since the last heartbeat was seen */
+	__u64 host_bytes;		/* host memory spent beyond its own pages */
+	__u64 kernel_bytes;		/* size of the image in its memory */
+	__u64 initrd_bytes;
+	char kernel_version[128];	/* as the image states it */
+	char cmdline[2048];		/* as handed to the kernel */
+	char message[256];		/* last words: panic text; NUL-terminated */
+};
+
+/* SHIMOS_IOC_WAIT: sleep until the event count differs from the given one. */
+struct shimos_wait {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 timeout_ms;		/* -ETIME after that; 0: look once */
+	__u64 event;			/* in: last seen; out: now */
+	__u32 state;			/* out */
+	__u32 cause;			/* out */
+};
+
+#define SHIMOS_IOC_MAGIC	0xB7
+#define SHIMOS_IOC_INFO		_IOWR(SHIMOS_IOC_MAGIC, 0, struct shimos_info)
+#define SHIMOS_IOC_ERROR	_IOWR(SHIMOS_IOC_MAGIC, 1, struct shimos_error)
+#define SHIMOS_IOC_CREATE	_IOWR(SHIMOS_IOC_MAGIC, 2, struct shimos_create)
+#define SHIMOS_IOC_LOAD		_IOW(SHIMOS_IOC_MAGIC, 3, struct shimos_load)
+#define SHIMOS_IOC_START	_IOW(SHIMOS_IOC_MAGIC, 4, struct shimos_target)
+/* Ask for an orderly power-off; returns at once. */
+#define SHIMOS_IOC_STOP		_IOW(SHIMOS_IOC_MAGIC, 5, struct shimos_target)
+/* Park the CPUs now, whatever they do. */
+#define SHIMOS_IOC_KILL		_IOW(SHIMOS_IOC_MAGIC, 6, struct shimos_target)
+/* Give CPUs and memory back; refused while it runs. */
+#define SHIMOS_IOC_DESTROY	_IOW(SHIMOS_IOC_MAGIC, 7, struct shimos_target)
+#define SHIMOS_IOC_STATUS	_IOWR(SHIMOS_IOC_MAGIC, 8, struct shimos_status)
+#define SHIMOS_IOC_WAIT		_IOWR(SHIMOS_IOC_MAGIC, 9, struct shimos_wait)
+/*
+ * Returns a file descriptor of the console: reads give the output from the
+ * oldest byte still kept, writes are keyboard input, poll works.  After the
+ * end of the partition a read returns what is left, then 0; after a restart
+ * output continues.
+ */
+#define SHIMOS_IOC_CONSOLE	_IOW(SHIMOS_IOC_MAGIC, 10, struct shimos_target)
+/*
+ * Returns a read-only file descriptor of the partition's memory: the file
+ * offset is the physical address, use pread.  Addresses outside of the
+ * partition's ranges read as end of file.
+ */
+#define SHIMOS_IOC_MEMORY	_IOW(SHIMOS_IOC_MAGIC, 11, struct shimos_target)
+
+#endif
