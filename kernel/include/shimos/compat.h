@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Every difference between the kernels we support (6.1 and 6.12), in one place.
+ */
+#ifndef _SHIMOS_COMPAT_H
+#define _SHIMOS_COMPAT_H
+
+#include <linux/device.h>
+#include <linux/kmsg_dump.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+#define compat_class_create(name)	class_create(THIS_MODULE, name)
+#else
+#define compat_class_create(name)	class_create(name)
+#endif
+
+/* tty and console writes took int and unsigned char before 6.6 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+typedef int compat_tty_ssize;
+typedef int compat_tty_size;
+#else
+typedef ssize_t compat_tty_ssize;
+typedef size_t compat_tty_size;
+#endif
+
+/* the dump callback got a detail structure in 6.12 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define COMPAT_KMSG_DUMP_ARGS \
+	struct kmsg_dumper *dumper, enum kmsg_dump_reason reason
+#define COMPAT_KMSG_DUMP_REASON	reason
+#else
+#define COMPAT_KMSG_DUMP_ARGS \
+	struct kmsg_dumper *dumper, struct kmsg_dump_detail *detail
+#define COMPAT_KMSG_DUMP_REASON	(detail->reason)
+#endif
+
+#endif
