@@ -9,7 +9,9 @@
 #include <linux/cpumask.h>
 #include <linux/device.h>
 #include <linux/hrtimer.h>
+#include <linux/io.h>
 #include <linux/kref.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/wait.h>
@@ -91,7 +93,8 @@ struct partition {
 	/* Watching a running partition; see life.c. */
 	struct hrtimer watch;
 	struct work_struct work;
-	u32 heartbeat;			/* work only */
+	enum shimos_cause reset;	/* what the watch saw, for the work */
+	u32 heartbeat;			/* watch only */
 	u64 heartbeat_ns;		/* last change, ktime */
 
 	wait_queue_head_t console_wait;
@@ -118,7 +121,10 @@ struct kloader_arch {
 	int (*create)(struct partition *p, struct complaint *c);
 	void (*destroy)(struct partition *p);
 
-	/* Look at the first bytes of a file: which kind of image is it? */
+	/* Host memory spent on it outside of the partition's own; optional. */
+	u64 (*host_bytes)(const struct partition *p);
+
+	/* Which kind of image is it, and is it whole? */
 	int (*parse_image)(const void *image, u64 size, struct image *out,
 			   struct complaint *c);
 	/* What containment needs; appended to the user's command line. */
@@ -132,6 +138,8 @@ struct kloader_arch {
 	void (*halt)(struct partition *p);
 	/* Stop the CPUs and return when each has said so.  May sleep. */
 	int (*park)(struct partition *p);
+	/* Undo what a booting kernel did to hardware that all share. */
+	void (*restore_legacy)(void);
 	/* Does a hardware CPU id belong to the partition? */
 	bool (*owns_cpu)(struct partition *p, u32 hardware_id);
 	/* Did it write to its reset or sleep register?  Any context. */
@@ -167,6 +175,8 @@ void life_set_state(struct partition *p, enum shimos_state state);
 int life_start(struct partition *p, u32 flags, struct complaint *c);
 int life_stop(struct partition *p, struct complaint *c);
 int life_kill(struct partition *p, struct complaint *c);
+int life_check_step(struct partition *p, enum shimos_state to, struct complaint *c);
+void life_ring(struct partition *p);
 void life_quiesce(struct partition *p);
 void life_rang(void);
 void life_bell_moved(const struct shimos_bell *bell);

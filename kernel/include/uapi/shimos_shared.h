@@ -17,6 +17,13 @@
 #define SHIMOS_SHARED_VERSION	1
 #define SHIMOS_ACPI_SIGNATURE	"SHIM"
 
+/* The ACPI table that tells a partition where the shared area is. */
+struct shimos_acpi_table {
+	__u8 header[36];	/* struct acpi_table_header */
+	__u64 shared;		/* physical address */
+	__u64 size;		/* bytes */
+} __attribute__((packed));
+
 /* Where things lie, in bytes from the start of the shared area. */
 #define SHIMOS_SHARED_SIZE	0x40000
 #define SHIMOS_REGISTERS	0x1000	/* the ACPI registers, a page of their own */

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The partition's console: a tty and a kernel console over the rings in the
+ * area shared with KLoader.  Output is never refused and never waits: when the
+ * ring is full the oldest bytes go.
+ */
+#include <linux/console.h>
+#include <linux/module.h>
+#include <linux/spinlock.h>
+#include <linux/tty.h>
+#include <linux/tty_driver.h>
+#include <linux/tty_flip.h>
+#include <linux/workqueue.h>
+#include <shimos/compat.h>
+
+#include "agent.h"
+
+#define NAME	"ttyIKC"
+
+static struct shimos_console_out *out;
+static struct shimos_console_in *in;
+static struct tty_driver *driver;
+static struct tty_port port;
+/* Guards out->head and the bytes behind it, among this kernel's CPUs. */
+static DEFINE_RAW_SPINLOCK(out_lock);
+
+static void put(const u8 *from, size_t count)
+{
+	u64 head = out->head;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		out->data[(head + i) % SHIMOS_CONSOLE_OUT_LEN] = from[i];
+	/* pairs with KLoader's load of head before it reads the bytes */
+	smp_store_release(&out->head, head + count);
+}
+
+static void notify_host(void)
+{
+	if (READ_ONCE(agent_shared->watchers))
+		agent_ring_host();
+}
+
+static void console_put(struct console *con, const char *text, unsigned int count)
+{
+	unsigned long flags;
+	bool locked = true;
+	unsigned int start, end;
+
+	/* in a panic the CPU that held the lock may stand still for ever */
+	if (oops_in_progress)
+		locked = raw_spin_trylock_irqsave(&out_lock, flags);
+	else
+		raw_spin_lock_irqsave(&out_lock, flags);
+	for (start = 0; start < count; start = end) {
+		for (end = start; end < count && text[end] != '\n'; end++)
+			;
+		put(text + start, end - start);
+		if (end < count) {
+			put("\r\n", 2);
+			end++;
+		}
+	}
+	if (locked)
+		raw_spin_unlock_irqrestore(&out_lock, flags);
+	notify_host();
+}
+
+static struct tty_driver *console_device(struct console *con, int *index)
+{
+	*index = con->index;
+	return driver;
+}
+
+static struct console console = {
+	.name	= NAME,
+	.write	= console_put,
+	.device	= console_device,
+	.flags	= CON_PRINTBUFFER | CON_ANYTIME,
+	.index	= 0,
+};
+
+static compat_tty_ssize agent_tty_write(struct tty_struct *tty, const unsigned char *from,
+					compat_tty_size count)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&out_lock, flags);
+	put(from, count);
+	raw_spin_unlock_irqrestore(&out_lock, flags);
+	notify_host();
+	return count;
+}
+
+static unsigned int agent_tty_write_room(struct tty_struct *tty)
+{
+	return SHIMOS_CONSOLE_OUT_LEN / 2;
+}
+
+static int agent_tty_open(struct tty_struct *tty, struct file *file)
+{
+	return tty_port_open(&port, tty, file);
+}
+
+static void agent_tty_close(struct tty_struct *tty, struct file *file)
+{
+	tty_port_close(&port, tty, file);
+}
+
+static void agent_tty_hangup(struct tty_struct *tty)
+{
+	tty_port_hangup(&port);
+}
+
+/* Take what was typed.  What the tty has no room for stays in the ring. */
+static void take_input(struct work_struct *work)
+{
+	u64 tail = in->tail;
+	/* pairs with KLoader's store of head behind the bytes */
+	u64 waiting = smp_load_acquire(&in->head) - tail;
+	bool was_full = waiting == SHIMOS_CONSOLE_IN_LEN;
+	u64 i;
+
+	if (!waiting || waiting > SHIMOS_CONSOLE_IN_LEN)
+		return;
+	for (i = 0; i < waiting; i++)
+		if (!tty_insert_flip_char(&port, in->data[(tail + i) % SHIMOS_CONSOLE_IN_LEN],
+					  TTY_NORMAL))
+			break;
+	/* pairs with KLoader's load of tail before it writes over the bytes */
+	smp_store_release(&in->tail, tail + i);
+	tty_flip_buffer_push(&port);
+	if (was_full)
+		agent_ring_host();
+}
+static DECLARE_WORK(input_work, take_input);
+
+void agent_console_rang(void)
+{
+	if (READ_ONCE(in->head) != in->tail)
+		schedule_work(&input_work);
+}
+
+/* The reader caught up: there is room for what had to stay in the ring. */
+static void agent_tty_unthrottle(struct tty_struct *tty)
+{
+	schedule_work(&input_work);
+}
+
+static const struct tty_operations tty_ops = {
+	.open		= agent_tty_open,
+	.close		= agent_tty_close,
+	.hangup		= agent_tty_hangup,
+	.write		= agent_tty_write,
+	.write_room	= agent_tty_write_room,
+	.unthrottle	= agent_tty_unthrottle,
+};
+
+static const struct tty_port_operations port_ops = {};
+
+int agent_console_init(void)
+{
+	struct device *device;
+	int ret;
+
+	out = (void *)agent_shared + SHIMOS_CONSOLE_OUT;
+	in = (void *)agent_shared + SHIMOS_CONSOLE_IN;
+	driver = tty_alloc_driver(1, TTY_DRIVER_REAL_RAW | TTY_DRIVER_DYNAMIC_DEV);
+	if (IS_ERR(driver))
+		return PTR_ERR(driver);
+	driver->driver_name = "shimos";
+	driver->name = NAME;
+	driver->type = TTY_DRIVER_TYPE_CONSOLE;
+	driver->init_termios = tty_std_termios;
+	tty_set_operations(driver, &tty_ops);
+	tty_port_init(&port);
+	port.ops = &port_ops;
+	ret = tty_register_driver(driver);
+	if (ret)
+		goto put_driver;
+	device = tty_port_register_device(&port, driver, 0, NULL);
+	if (IS_ERR(device)) {
+		ret = PTR_ERR(device);
+		goto unregister;
+	}
+	register_console(&console);
+	return 0;
+
+unregister:
+	tty_unregister_driver(driver);
+put_driver:
+	tty_port_destroy(&port);
+	tty_driver_kref_put(driver);
+	return ret;
+}

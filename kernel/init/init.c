@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The first program of a partition: loads our modules and becomes the init that
+ * the initrd came with.  Small and static; `shimos run` puts it into the initrd
+ * as /shimos/init and names it by rdinit=.
+ *
+ * When it fails it says why in the kernel log and ends, which is a panic: a
+ * kernel without the agent must not go on.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static void die(const char *format, ...)
+{
+	char text[256];
+	va_list args;
+	int fd, len;
+
+	va_start(args, format);
+	len = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	fd = open("/dev/kmsg", O_WRONLY);
+	if (fd >= 0)
+		write(fd, text, len);
+	exit(1);
+}
+
+static void load(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		die("shimos: init: cannot open %s: %s\n", path, strerror(errno));
+	if (syscall(SYS_finit_module, fd, "", 0))
+		die("shimos: init: cannot load %s: %s\n", path, strerror(errno));
+	close(fd);
+}
+
+/* The console exists since the agent is there. */
+static void open_console(void)
+{
+	int fd = open("/dev/console", O_RDWR);
+
+	if (fd < 0)
+		die("shimos: init: cannot open /dev/console: %s\n", strerror(errno));
+	dup2(fd, 0);
+	dup2(fd, 1);
+	dup2(fd, 2);
+	if (fd > 2)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	const char *init = getenv("SHIMOS_INIT");
+
+	(void)argc;
+	if (!init || !*init)
+		init = "/init";
+	mkdir("/dev", 0755);
+	mknod("/dev/console", S_IFCHR | 0600, makedev(5, 1));
+	mknod("/dev/kmsg", S_IFCHR | 0644, makedev(1, 11));
+	load("/shimos/ikc.ko");
+	load("/shimos/agent.ko");
+	open_console();
+	unsetenv("SHIMOS_INIT");
+	argv[0] = (char *)init;
+	execv(init, argv);
+	die("shimos: init: cannot execute %s: %s\n", init, strerror(errno));
+	return 1;
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The ACPI tables a partition finds: no legacy hardware, its own CPUs, a reset
+ * and a sleep register in memory, and where the area shared with KLoader is.
+ * Names and layouts are those of ACPI 6.5, chapter 5.
+ */
+#include <linux/acpi.h>
+
+#include "x86.h"
+
+struct builder {
+	struct partition *p;
+	u64 next;		/* offset of the next free byte in its memory */
+	u64 tables[4];		/* physical addresses for the XSDT */
+	unsigned int count;
+};
+
+/* _S5 with sleep type 5: { Name (_S5, Package { 5, 5, 0, 0 }) } in AML */
+static const u8 dsdt_aml[] = {
+	0x08, '_', 'S', '5', '_',
+	0x12, 0x08, 0x04, 0x0a, 0x05, 0x0a, 0x05, 0x00, 0x00,
+};
+
+static void *new_table(struct builder *b, size_t len)
+{
+	void *table = partition_at(b->p, b->next);
+
+	memset(table, 0, len);
+	return table;
+}
+
+static u8 checksum(const void *table, size_t len)
+{
+	const u8 *byte = table;
+	u8 sum = 0;
+
+	while (len--)
+		sum += *byte++;
+	return -sum;
+}
+
+/* Fill in the header of the table made last; returns its physical address. */
+static u64 finish(struct builder *b, struct acpi_table_header *h,
+		  const char *signature, u8 revision, u32 len)
+{
+	u64 addr = partition_phys(b->p, b->next);
+
+	memcpy(h->signature, signature, ACPI_NAMESEG_SIZE);
+	h->length = len;
+	h->revision = revision;
+	memcpy(h->oem_id, "SHIMOS", ACPI_OEM_ID_SIZE);
+	memcpy(h->oem_table_id, "KLOADER ", ACPI_OEM_TABLE_ID_SIZE);
+	h->oem_revision = SHIMOS_SHARED_VERSION;
+	memcpy(h->asl_compiler_id, "SHIM", ACPI_NAMESEG_SIZE);
+	h->asl_compiler_revision = 1;
+	h->checksum = checksum(h, len);
+	b->next += ALIGN(len, 16);
+	return addr;
+}
+
+static u64 write_dsdt(struct builder *b)
+{
+	u32 len = sizeof(struct acpi_table_header) + sizeof(dsdt_aml);
+	struct acpi_table_header *dsdt = new_table(b, len);
+
+	memcpy(dsdt + 1, dsdt_aml, sizeof(dsdt_aml));
+	return finish(b, dsdt, ACPI_SIG_DSDT, 2, len);
+}
+
+static struct acpi_generic_address memory_register(struct builder *b, u64 offset)
+{
+	return (struct acpi_generic_address) {
+		.space_id = ACPI_ADR_SPACE_SYSTEM_MEMORY,
+		.bit_width = 8,
+		.access_width = 1,
+		.address = partition_phys(b->p, b->p->layout.shared +
+					  SHIMOS_REGISTERS + offset),
+	};
+}
+
+static u64 write_fadt(struct builder *b, u64 dsdt)
+{
+	struct acpi_table_fadt *fadt = new_table(b, sizeof(*fadt));
+
+	fadt->Xdsdt = dsdt;
+	fadt->boot_flags = ACPI_FADT_NO_VGA | ACPI_FADT_NO_CMOS_RTC |
+			   ACPI_FADT_NO_ASPM;
+	fadt->flags = ACPI_FADT_HW_REDUCED | ACPI_FADT_RESET_REGISTER |
+		      ACPI_FADT_APIC_PHYSICAL | ACPI_FADT_WBINVD;
+	fadt->minor_revision = 5;
+	fadt->reset_register = memory_register(b, SHIMOS_REG_RESET);
+	fadt->reset_value = SHIMOS_RESET_VALUE;
+	fadt->sleep_control = memory_register(b, SHIMOS_REG_SLEEP);
+	fadt->sleep_status = memory_register(b, SHIMOS_REG_SLEEP_STATUS);
+	return finish(b, &fadt->header, ACPI_SIG_FADT, 6, sizeof(*fadt));
+}
+
+/*
+ * Linux 6.9 and later take a first APIC id that is not the boot CPU's for the
+ * machine's boot CPU seen from a crash kernel, and keep off it: give them one
+ * that does not exist.
+ */
+static u64 write_madt(struct builder *b)
+{
+	struct x86_partition *x = to_x86(b->p);
+	u32 count = b->p->cpu_count + 1, i;
+	struct acpi_madt_local_apic *lapic;
+	struct acpi_table_madt *madt;
+	u32 len = sizeof(*madt) + count * sizeof(*lapic);
+
+	madt = new_table(b, len);
+	madt->address = 0xfee00000;
+	lapic = (void *)(madt + 1);
+	for (i = 0; i < count; i++, lapic++) {
+		lapic->header.type = ACPI_MADT_TYPE_LOCAL_APIC;
+		lapic->header.length = sizeof(*lapic);
+		lapic->processor_id = i;
+		lapic->id = i ? x->apic_ids[i - 1] : X86_DUMMY_APIC_ID;
+		lapic->lapic_flags = ACPI_MADT_ENABLED;
+	}
+	return finish(b, &madt->header, ACPI_SIG_MADT, 5, len);
+}
+
+static u64 write_shim(struct builder *b)
+{
+	struct shimos_acpi_table *shim = new_table(b, sizeof(*shim));
+
+	shim->shared = partition_phys(b->p, b->p->layout.shared);
+	shim->size = SHIMOS_SHARED_SIZE;
+	return finish(b, (void *)shim, SHIMOS_ACPI_SIGNATURE, 1, sizeof(*shim));
+}
+
+static u64 write_xsdt(struct builder *b)
+{
+	u32 len = sizeof(struct acpi_table_header) + b->count * sizeof(u64);
+	struct acpi_table_header *xsdt = new_table(b, len);
+
+	memcpy(xsdt + 1, b->tables, b->count * sizeof(u64));
+	return finish(b, xsdt, ACPI_SIG_XSDT, 1, len);
+}
+
+static u64 write_rsdp(struct builder *b, u64 xsdt)
+{
+	struct acpi_table_rsdp *rsdp = new_table(b, sizeof(*rsdp));
+
+	memcpy(rsdp->signature, ACPI_SIG_RSDP, sizeof(rsdp->signature));
+	memcpy(rsdp->oem_id, "SHIMOS", ACPI_OEM_ID_SIZE);
+	rsdp->revision = 2;
+	rsdp->length = sizeof(*rsdp);
+	rsdp->xsdt_physical_address = xsdt;
+	rsdp->checksum = checksum(rsdp, ACPI_RSDP_CHECKSUM_LENGTH);
+	rsdp->extended_checksum = checksum(rsdp, sizeof(*rsdp));
+	return partition_phys(b->p, b->next);
+}
+
+u64 x86_write_acpi(struct partition *p)
+{
+	struct builder b = { .p = p, .next = X86_ACPI };
+	u64 dsdt;
+
+	memset(partition_at(p, X86_ACPI), 0, X86_ACPI_LEN);
+	dsdt = write_dsdt(&b);
+	b.tables[b.count++] = write_fadt(&b, dsdt);
+	b.tables[b.count++] = write_madt(&b);
+	b.tables[b.count++] = write_shim(&b);
+	return write_rsdp(&b, write_xsdt(&b));
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pages below 1 MiB, where CPUs start in real mode.  Linux reserves the whole
+ * first MiB and uses of it only its own real-mode code, found by the signature
+ * at its end; the rest of what the firmware calls RAM is free to use.
+ */
+#include <linux/bitmap.h>
+#include <linux/io.h>
+#include <linux/mutex.h>
+#include <asm/e820/api.h>
+
+#include "x86.h"
+
+#define FIRST_PAGE	0x10		/* below: what BIOSes like to scribble on */
+#define LAST_PAGE	0x9e		/* above: EBDA */
+#define SIGNATURE	0x65a22c82	/* of arch/x86/realmode/rm/header.S */
+#define BLOB_PAGES	16		/* more than real-mode code ever had */
+
+static DECLARE_BITMAP(used, LAST_PAGE);
+static DEFINE_MUTEX(low_mutex);		/* guards used */
+
+static bool is_ram(u64 start, u64 end)
+{
+	return e820__mapped_any(start, end, E820_TYPE_RAM) &&
+	       !e820__mapped_any(start, end, E820_TYPE_RESERVED) &&
+	       !e820__mapped_any(start, end, E820_TYPE_ACPI) &&
+	       !e820__mapped_any(start, end, E820_TYPE_NVS);
+}
+
+static bool has_signature(const u32 *page)
+{
+	unsigned int i;
+
+	for (i = 0; i < PAGE_SIZE / sizeof(*page); i++)
+		if (page[i] == SIGNATURE)
+			return true;
+	return false;
+}
+
+int x86_low_memory_init(void)
+{
+	unsigned int page, first;
+
+	bitmap_fill(used, LAST_PAGE);
+	for (page = FIRST_PAGE; page < LAST_PAGE; page++)
+		if (is_ram((u64)page << PAGE_SHIFT, (u64)(page + 1) << PAGE_SHIFT))
+			clear_bit(page, used);
+	for (page = FIRST_PAGE; page < LAST_PAGE; page++) {
+		if (!has_signature(phys_to_virt((u64)page << PAGE_SHIFT)))
+			continue;
+		first = page > BLOB_PAGES ? page - BLOB_PAGES : 0;
+		bitmap_set(used, first, page + 1 - first);
+	}
+	return 0;
+}
+
+u64 x86_low_memory_take(unsigned int pages)
+{
+	unsigned long page;
+
+	mutex_lock(&low_mutex);
+	page = bitmap_find_next_zero_area(used, LAST_PAGE, FIRST_PAGE, pages, 0);
+	if (page < LAST_PAGE)
+		bitmap_set(used, page, pages);
+	mutex_unlock(&low_mutex);
+	return page < LAST_PAGE ? page << PAGE_SHIFT : 0;
+}
+
+void x86_low_memory_give_back(u64 addr, unsigned int pages)
+{
+	mutex_lock(&low_mutex);
+	bitmap_clear(used, addr >> PAGE_SHIFT, pages);
+	mutex_unlock(&low_mutex);
+}

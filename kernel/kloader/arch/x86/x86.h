@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of KLoader's x86 part share. */
+#ifndef _KLOADER_X86_H
+#define _KLOADER_X86_H
+
+#include <linux/sizes.h>
+#include <linux/types.h>
+
+#include "kloader.h"
+
+/*
+ * The first MiB of a partition's first range: structures that its kernel reads
+ * while it boots and takes for reserved.  RAM starts behind it.
+ */
+#define X86_BOOT_PARAMS		0x1000
+#define X86_CMDLINE		0x2000
+#define X86_PAGE_TABLES		0x10000
+#define X86_PAGE_TABLES_LEN	0x10000
+#define X86_ACPI		0x40000
+#define X86_ACPI_LEN		0x10000
+#define X86_RAM			0x100000
+
+/* A dummy that is listed first among a partition's APIC ids; see acpi.c. */
+#define X86_DUMMY_APIC_ID	0xfe
+
+/* RAM below 1 MiB for the real-mode code of a partition's own CPU start-up. */
+#define X86_LOW_PAGES		8
+
+struct x86_partition {
+	u32 apic_ids[SHIMOS_MAX_CPUS];	/* in the order of p->cpus */
+	u64 low_memory;			/* physical address, X86_LOW_PAGES pages */
+};
+
+struct boot_params;
+
+/* A kind of kernel file. */
+struct image_format {
+	const char *name;
+	/* -ENOEXEC without a text: not of this kind */
+	int (*parse)(const void *image, u64 size, struct image *out,
+		     struct complaint *c);
+	/* Copy it from the stash to p->layout.kernel; fill in the setup header. */
+	int (*place)(struct partition *p, struct boot_params *bp,
+		     struct complaint *c);
+};
+
+extern const struct image_format x86_bzimage, x86_elf;
+
+static inline struct x86_partition *to_x86(struct partition *p)
+{
+	return p->arch;
+}
+
+/* acpi.c: returns the physical address of the RSDP */
+u64 x86_write_acpi(struct partition *p);
+/* boot_params.c */
+int x86_write_boot_params(struct partition *p, struct complaint *c);
+/* page_tables.c: returns the physical address of the top level */
+u64 x86_write_page_tables(struct partition *p);
+
+/* low_memory.c: pages below 1 MiB, all under a lock of their own */
+int x86_low_memory_init(void);
+u64 x86_low_memory_take(unsigned int pages);	/* 0: none left */
+void x86_low_memory_give_back(u64 addr, unsigned int pages);
+
+/* cpu.c */
+int x86_cpu_init(void);
+void x86_cpu_exit(void);
+int x86_cpu_start(struct partition *p, struct complaint *c);
+void x86_cpu_halt(struct partition *p);
+int x86_cpu_park(struct partition *p);
+
+/* trampoline.S */
+extern const u8 kloader_trampoline[], kloader_trampoline_data[];
+extern const u8 kloader_trampoline_end[];
+
+#define TRAMPOLINE_PARK		0
+#define TRAMPOLINE_START	1
+
+#endif

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory for partitions, taken from the running host and given back to it.
+ *
+ * alloc_contig_range() empties a range by moving what is in it; it wants to be
+ * told which range.  We walk the zones from the top, skip what plainly cannot
+ * be moved, and try.  One range is best for the partition; when there is none,
+ * several smaller ones do.
+ */
+#include <linux/gfp.h>
+#include <linux/memory_hotplug.h>
+#include <linux/mm.h>
+#include <linux/mmzone.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
+#include <linux/sort.h>
+
+#include "kloader.h"
+
+#define ALIGN_PFN	(MEMORY_ALIGN >> PAGE_SHIFT)
+#define SMALLEST	SZ_32M		/* of several ranges */
+#define FIRST_SMALLEST	SZ_64M		/* the one with the kernel in it */
+#define HOST_KEEPS	SZ_128M		/* available memory the host is left */
+
+/* Could the page be moved out of the way?  A guess: it may change at once. */
+static bool may_move(struct page *page)
+{
+	if (PageReserved(page))
+		return false;
+	if (!page_count(page))
+		return true;			/* free, or part of a larger one */
+	return PageLRU(page) || __PageMovable(page);
+}
+
+/* First pfn in [start, end) that stands in the way, or end. */
+static unsigned long first_obstacle(struct zone *zone, unsigned long start,
+				    unsigned long end)
+{
+	unsigned long pfn;
+
+	for (pfn = start; pfn < end; pfn++) {
+		struct page *page = pfn_to_online_page(pfn);
+
+		if (!page || page_zone(page) != zone || !may_move(page))
+			return pfn;
+		if (!(pfn & 0xffff))
+			cond_resched();
+	}
+	return end;
+}
+
+/* Take one range of @size bytes in @zone.  -ENOSPC if there is none. */
+static int take_in_zone(struct zone *zone, u64 size, struct shimos_range *out)
+{
+	unsigned long count = size >> PAGE_SHIFT;
+	unsigned long low = ALIGN(zone->zone_start_pfn, ALIGN_PFN);
+	unsigned long step = ALIGN(count / 16, ALIGN_PFN);
+	unsigned long start, bad;
+
+	if (zone_end_pfn(zone) < low + count)
+		return -ENOSPC;
+	start = ALIGN_DOWN(zone_end_pfn(zone) - count, ALIGN_PFN);
+	for (;;) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		bad = first_obstacle(zone, start, start + count);
+		if (bad == start + count &&
+		    !alloc_contig_range(start, start + count, MIGRATE_MOVABLE,
+					GFP_KERNEL | __GFP_NOWARN)) {
+			out->start = PFN_PHYS(start);
+			out->size = size;
+			return 0;
+		}
+		/* go on just below the obstacle, or one step down */
+		if (bad == start + count)
+			bad = start + count - step;
+		if (bad < low + count)
+			return -ENOSPC;
+		start = ALIGN_DOWN(bad - count, ALIGN_PFN);
+	}
+}
+
+static int take_anywhere(u64 size, struct shimos_range *out)
+{
+	int nid, i, ret;
+
+	for_each_online_node(nid) {
+		for (i = MAX_NR_ZONES - 1; i >= 0; i--) {
+			struct zone *zone = &NODE_DATA(nid)->node_zones[i];
+
+			if (i == ZONE_DEVICE || !populated_zone(zone))
+				continue;
+#ifdef CONFIG_ZONE_DMA
+			if (i == ZONE_DMA)
+				continue;
+#endif
+			ret = take_in_zone(zone, size, out);
+			if (ret != -ENOSPC)
+				return ret;
+		}
+	}
+	return -ENOSPC;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct shimos_range *x = a, *y = b;
+
+	return x->size < y->size ? 1 : x->size > y->size ? -1 : 0;
+}
+
+/* Halve the size wanted whenever there is no range as large. */
+static int take_pieces(struct partition *p, u64 size, struct complaint *c)
+{
+	u64 want = size, left = size;
+	u64 least = FIRST_SMALLEST;
+	int ret;
+
+	while (left) {
+		if (p->range_count == SHIMOS_MAX_RANGES)
+			return refuse(c, -ENOSPC,
+				      "the host's memory is too fragmented: %llu MiB of %llu were found in %u ranges; take less, or boot the host with movablecore=%lluM",
+				      (size - left) >> 20, size >> 20,
+				      SHIMOS_MAX_RANGES, size >> 20);
+		want = min(want, left);
+		ret = take_anywhere(want, &p->ranges[p->range_count]);
+		if (!ret) {
+			p->range_count++;
+			left -= want;
+			least = SMALLEST;
+			continue;
+		}
+		if (ret != -ENOSPC)
+			return ret;
+		if (want <= least)
+			return refuse(c, -ENOSPC,
+				      "the host's memory is too fragmented: no movable range of %llu MiB is left after %llu MiB of %llu; take less, or boot the host with movablecore=%lluM",
+				      want >> 20, (size - left) >> 20, size >> 20,
+				      size >> 20);
+		want = max(ALIGN(want / 2, MEMORY_ALIGN), min(least, left));
+	}
+	sort(p->ranges, p->range_count, sizeof(p->ranges[0]), by_size, NULL);
+	return 0;
+}
+
+/**
+ * memory_take() - find @size bytes for a partition
+ *
+ * p->ranges gets what was found, the largest first.  May sleep for seconds; a
+ * fatal signal ends it.  Takes all or nothing.
+ */
+int memory_take(struct partition *p, u64 size, struct complaint *c)
+{
+	u64 available = (u64)si_mem_available() << PAGE_SHIFT;
+	int ret;
+
+	if (!size || !IS_ALIGNED(size, MEMORY_ALIGN))
+		return refuse(c, -EINVAL, "memory must be a multiple of %u MiB",
+			      MEMORY_ALIGN >> 20);
+	if (size < MEMORY_MIN)
+		return refuse(c, -EINVAL, "%llu MiB are too little to boot Linux: give at least %u MiB",
+			      size >> 20, MEMORY_MIN >> 20);
+	if (size > available || available - size < HOST_KEEPS)
+		return refuse(c, -ENOMEM,
+			      "%llu MiB asked, but the host has %llu MiB available and keeps %u MiB for itself",
+			      size >> 20, available >> 20, HOST_KEEPS >> 20);
+	ret = take_pieces(p, size, c);
+	if (ret)
+		memory_give_back(p);
+	else
+		p->memory = size;
+	return ret;
+}
+
+void memory_give_back(struct partition *p)
+{
+	u32 i;
+
+	for (i = 0; i < p->range_count; i++)
+		free_contig_range(PHYS_PFN(p->ranges[i].start),
+				  p->ranges[i].size >> PAGE_SHIFT);
+	p->range_count = 0;
+}

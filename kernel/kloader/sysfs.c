@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * /sys/class/shimos/<name>/: what scripts and udev rules want to know.  Changes
+ * of state send uevents and wake pollers of `state`.
+ */
+#include <linux/kobject.h>
+#include <linux/sysfs.h>
+#include <shimos/compat.h>
+
+#include "kloader.h"
+
+static struct class *shimos_class;
+
+#define ATTRIBUTE(name, format, ...)						\
+static ssize_t name##_show(struct device *dev, struct device_attribute *attr,	\
+			   char *buf)						\
+{										\
+	struct partition *p = dev_get_drvdata(dev);				\
+										\
+	return sysfs_emit(buf, format "\n", __VA_ARGS__);			\
+}										\
+static DEVICE_ATTR_RO(name)
+
+ATTRIBUTE(id, "%u", p->id);
+ATTRIBUTE(state, "%s", state_name(READ_ONCE(p->state)));
+ATTRIBUTE(cause, "%s", cause_name(READ_ONCE(p->cause)));
+ATTRIBUTE(memory, "%llu", p->memory);
+ATTRIBUTE(starts, "%u", READ_ONCE(p->starts));
+
+static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct partition *p = dev_get_drvdata(dev);
+	ssize_t used = 0;
+	u32 i;
+
+	for (i = 0; i < p->cpu_count; i++)
+		used += sysfs_emit_at(buf, used, "%s%u", i ? "," : "", p->cpus[i]);
+	return used + sysfs_emit_at(buf, used, "\n");
+}
+static DEVICE_ATTR_RO(cpus);
+
+static struct attribute *shimos_attrs[] = {
+	&dev_attr_id.attr,
+	&dev_attr_state.attr,
+	&dev_attr_cause.attr,
+	&dev_attr_memory.attr,
+	&dev_attr_starts.attr,
+	&dev_attr_cpus.attr,
+	NULL,
+};
+ATTRIBUTE_GROUPS(shimos);
+
+void sysfs_changed(struct partition *p)
+{
+	char state[40];
+	char *env[] = { state, NULL };
+
+	if (!p->device)
+		return;
+	snprintf(state, sizeof(state), "SHIMOS_STATE=%s", state_name(p->state));
+	sysfs_notify(&p->device->kobj, NULL, "state");
+	kobject_uevent_env(&p->device->kobj, KOBJ_CHANGE, env);
+}
+
+int sysfs_add(struct partition *p)
+{
+	struct device *device;
+
+	device = device_create_with_groups(shimos_class, NULL, 0, p, shimos_groups,
+					   "%s", p->name);
+	if (IS_ERR(device))
+		return PTR_ERR(device);
+	p->device = device;
+	return 0;
+}
+
+void sysfs_remove(struct partition *p)
+{
+	device_unregister(p->device);
+	p->device = NULL;
+}
+
+int sysfs_init(void)
+{
+	shimos_class = compat_class_create("shimos");
+	return PTR_ERR_OR_ZERO(shimos_class);
+}
+
+void sysfs_exit(void)
+{
+	class_destroy(shimos_class);
+}
