@@ -15,8 +15,8 @@ void agent_ring_host(void);
 
 /* end.c: how the partition ends, whatever the way */
 int agent_end_init(void);
-/* Tell KLoader that it is over and stop this CPU.  Any context. */
-void __noreturn agent_end(enum shimos_cause cause);
+/* Tell KLoader that it is over and stop this CPU.  Any context; no return. */
+void agent_end(enum shimos_cause cause);
 /* KLoader asks for an orderly power-off; process context. */
 void agent_power_off(void);
 

@@ -66,7 +66,7 @@ static void console_put(struct console *con, const char *text, unsigned int coun
 	notify_host();
 }
 
-static struct tty_driver *console_device(struct console *con, int *index)
+static struct tty_driver *agent_console_device(struct console *con, int *index)
 {
 	*index = con->index;
 	return driver;
@@ -75,7 +75,7 @@ static struct tty_driver *console_device(struct console *con, int *index)
 static struct console console = {
 	.name	= NAME,
 	.write	= console_put,
-	.device	= console_device,
+	.device	= agent_console_device,
 	.flags	= CON_PRINTBUFFER | CON_ANYTIME,
 	.index	= 0,
 };

@@ -20,12 +20,12 @@
 
 static enum shimos_cause end_cause = SHIMOS_CAUSE_REBOOT;
 
-void __noreturn agent_end(enum shimos_cause cause)
+void agent_end(enum shimos_cause cause)
 {
 	local_irq_disable();
 	WRITE_ONCE(agent_shared->cause, cause);
 	agent_ring_host();
-	for (;;)
+	while (READ_ONCE(agent_shared->cause))
 		cpu_relax();	/* until KLoader sends INIT */
 }
 

@@ -30,6 +30,7 @@ int agent_arch_find_shared(u64 *addr, u64 *size)
 static int on_restart(struct kprobe *probe, struct pt_regs *regs)
 {
 	agent_end(SHIMOS_CAUSE_REBOOT);
+	return 0;
 }
 
 static struct kprobe restart_probe = {
