@@ -13,11 +13,15 @@
 #include <linux/mmzone.h>
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <linux/sort.h>
+#include <linux/workqueue.h>
 
 #include "kloader.h"
 
 #define ALIGN_PFN	(MEMORY_ALIGN >> PAGE_SHIFT)
+#define PART_PFN	(SZ_64M >> PAGE_SHIFT)	/* least for one worker */
+#define PART_ALIGN_PFN	(SZ_16M >> PAGE_SHIFT)	/* above the buddy allocator's */
 #define SMALLEST	SZ_32M		/* of several ranges */
 #define FIRST_SMALLEST	SZ_64M		/* the one with the kernel in it */
 #define HOST_KEEPS	SZ_128M		/* available memory the host is left */
@@ -49,6 +53,55 @@ static unsigned long first_obstacle(struct zone *zone, unsigned long start,
 	return end;
 }
 
+/* A part of a range, emptied by one of several workers. */
+struct part {
+	struct work_struct work;
+	unsigned long start, end;	/* pfn */
+	int ret;
+};
+
+static void take_part(struct work_struct *work)
+{
+	struct part *part = container_of(work, struct part, work);
+
+	part->ret = alloc_contig_range(part->start, part->end, MIGRATE_MOVABLE,
+				       GFP_KERNEL | __GFP_NOWARN);
+}
+
+/*
+ * alloc_contig_range() on all CPUs: most of its time goes into clearing the
+ * pages (init_on_alloc).  Parts meet where no free block of the buddy allocator
+ * can lie across, so that the workers do not get into each other's way.
+ */
+static int take_range(unsigned long start, unsigned long count)
+{
+	unsigned long end = start + count, at = start;
+	unsigned int i, parts = clamp_t(unsigned long, count / PART_PFN, 1,
+					num_online_cpus());
+	struct part *part = kcalloc(parts, sizeof(*part), GFP_KERNEL);
+	int ret = 0;
+
+	if (!part)
+		return -ENOMEM;
+	for (i = 0; i < parts; i++) {
+		part[i].start = at;
+		at = i + 1 < parts ? ALIGN(start + count / parts * (i + 1), PART_ALIGN_PFN)
+				   : end;
+		part[i].end = at;
+		INIT_WORK(&part[i].work, take_part);
+		queue_work(system_unbound_wq, &part[i].work);
+	}
+	for (i = 0; i < parts; i++) {
+		flush_work(&part[i].work);
+		ret = ret ?: part[i].ret;
+	}
+	for (i = 0; ret && i < parts; i++)
+		if (!part[i].ret)
+			free_contig_range(part[i].start, part[i].end - part[i].start);
+	kfree(part);
+	return ret;
+}
+
 /* Take one range of @size bytes in @zone.  -ENOSPC if there is none. */
 static int take_in_zone(struct zone *zone, u64 size, struct shimos_range *out)
 {
@@ -65,8 +118,7 @@ static int take_in_zone(struct zone *zone, u64 size, struct shimos_range *out)
 			return -EINTR;
 		bad = first_obstacle(zone, start, start + count);
 		if (bad == start + count &&
-		    !alloc_contig_range(start, start + count, MIGRATE_MOVABLE,
-					GFP_KERNEL | __GFP_NOWARN)) {
+		    !take_range(start, count)) {
 			out->start = PFN_PHYS(start);
 			out->size = size;
 			return 0;
