@@ -20,3 +20,22 @@ init: ## build the partitions' first program into OUT (OUT=…)
 	mkdir -p $(OUT)
 	musl-gcc -static -Os -s -Wall -Wextra -Wno-unused-result -Werror \
 		-o $(OUT)/init kernel/init/init.c
+
+# Headers that only the kernel has, for the unit tests: all lead to one stub.
+STUBS = linux/cpumask.h linux/device.h linux/fs.h linux/hrtimer.h linux/io.h \
+	linux/kref.h linux/log2.h linux/mm.h linux/mutex.h linux/rwsem.h \
+	linux/sizes.h linux/slab.h linux/string.h linux/wait.h \
+	linux/workqueue.h asm/tsc.h
+UNIT = $(wildcard tests/unit/*.c) \
+	$(addprefix kernel/kloader/arch/x86/,bzimage.c elf.c cmdline.c)
+
+.PHONY: check
+check: ## unit tests of the modules' pure code in user space, with sanitizers
+	mkdir -p $(addprefix build/unit/stub/,$(sort $(dir $(STUBS))))
+	for h in $(STUBS); do echo '#include "kernel.h"' > build/unit/stub/$$h; done
+	$(CC) -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
+		-fsanitize=address,undefined -fno-sanitize-recover \
+		-include tests/unit/stub/kernel.h -Ibuild/unit/stub -Itests/unit/stub \
+		-Itests/unit -Ikernel/include -Ikernel/kloader -Ikernel/kloader/arch/x86 \
+		-o build/unit/check $(UNIT)
+	build/unit/check

@@ -41,17 +41,11 @@ static void notify_host(void)
 		agent_ring_host();
 }
 
-static void console_put(struct console *con, const char *text, unsigned int count)
+/* What printk writes has bare newlines. */
+static void put_lines(const char *text, unsigned int count)
 {
-	unsigned long flags;
-	bool locked = true;
 	unsigned int start, end;
 
-	/* in a panic the CPU that held the lock may stand still for ever */
-	if (oops_in_progress)
-		locked = raw_spin_trylock_irqsave(&out_lock, flags);
-	else
-		raw_spin_lock_irqsave(&out_lock, flags);
 	for (start = 0; start < count; start = end) {
 		for (end = start; end < count && text[end] != '\n'; end++)
 			;
@@ -61,8 +55,22 @@ static void console_put(struct console *con, const char *text, unsigned int coun
 			end++;
 		}
 	}
-	if (locked)
-		raw_spin_unlock_irqrestore(&out_lock, flags);
+}
+
+static void console_put(struct console *con, const char *text, unsigned int count)
+{
+	unsigned long flags;
+
+	if (!oops_in_progress) {
+		raw_spin_lock_irqsave(&out_lock, flags);
+	} else if (!raw_spin_trylock_irqsave(&out_lock, flags)) {
+		/* the CPU that holds it may stand still for ever */
+		put_lines(text, count);
+		notify_host();
+		return;
+	}
+	put_lines(text, count);
+	raw_spin_unlock_irqrestore(&out_lock, flags);
 	notify_host();
 }
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Runs the unit tests of KLoader's pure code; `make check`. */
+#include "test.h"
+
+unsigned int checks_passed, checks_failed;
+unsigned int tsc_khz = 2000000;
+
+void check(bool ok, const char *what, const char *file, int line)
+{
+	if (ok) {
+		checks_passed++;
+		return;
+	}
+	checks_failed++;
+	printf("%s:%d: failed: %s\n", file, line, what);
+}
+
+u32 random_u32(void)
+{
+	static u64 state = 88172645463325252ULL;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state >> 16;
+}
+
+int refuse(struct complaint *c, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(c->text, sizeof(c->text), fmt, args);
+	va_end(args);
+	return err;
+}
+
+void *partition_at(struct partition *p, u64 offset)
+{
+	return (u8 *)p->arch + offset;
+}
+
+int main(void)
+{
+	test_bzimage();
+	test_elf();
+	test_cmdline();
+	printf("%u passed, %u failed\n", checks_passed, checks_failed);
+	return checks_failed != 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the unit tests share: counting checks, and the kernel's refuse(). */
+#ifndef _UNIT_TEST_H
+#define _UNIT_TEST_H
+
+#include "kloader.h"
+
+extern unsigned int checks_passed, checks_failed;
+
+#define CHECK(what) check((what), #what, __FILE__, __LINE__)
+void check(bool ok, const char *what, const char *file, int line);
+
+/* A small generator of the same numbers each time. */
+u32 random_u32(void);
+
+void test_bzimage(void);
+void test_elf(void);
+void test_cmdline(void);
+
+#endif
