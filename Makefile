@@ -39,3 +39,20 @@ check: ## unit tests of the modules' pure code in user space, with sanitizers
 		-Itests/unit -Ikernel/include -Ikernel/kloader -Ikernel/kloader/arch/x86 \
 		-o build/unit/check $(UNIT)
 	build/unit/check
+
+.PHONY: tool deb
+tool: ## build the static command-line tool into OUT (OUT=…)
+	mkdir -p $(OUT)
+	cd tool && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked
+	cp $${CARGO_TARGET_DIR:-tool/target}/release/shimos $(OUT)/
+
+deb: ## build the Debian packages into build/deb (needs debhelper, dh-dkms, musl-tools, cargo)
+	$(MAKE) init tool OUT=build/dist
+	rm -rf build/deb
+	mkdir -p build/deb/shimos/build build/deb/shimos/tool
+	cp -r kernel build/deb/shimos/
+	cp -r tool/dist build/deb/shimos/tool/
+	cp -r build/dist build/deb/shimos/build/
+	cp -r packaging/debian build/deb/shimos/
+	cd build/deb/shimos && dpkg-buildpackage -b -us -uc
+	ls build/deb/*.deb
