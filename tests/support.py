@@ -1,0 +1,83 @@
+"""What the system tests share: starting partitions and asking about them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lab.machine import LAB_INITRD, Machine
+from lab.shell import Result
+
+#: Enough for a stock kernel and the lab's initrd.
+MEMORY = "512M"
+
+
+def run_command(
+    machine: Machine, name: str = "web", flavour: str = "6.1", cpus: str = "2-3", memory: str = MEMORY, more: str = ""
+) -> str:
+    """The command line that starts a partition with the lab's initrd."""
+    kernel = f"--kernel {machine.vmlinuz(flavour)}" if "--kernel" not in more else ""
+    initrd = f"--initrd {LAB_INITRD}" if "--initrd" not in more else ""
+    return f"shimos run {name} --cpus {cpus} --memory {memory} {kernel} {initrd} {more}".strip()
+
+
+def start(machine: Machine, *args: Any, **kwargs: Any) -> Result:
+    """Start a partition and wait until its agent is ready; see run_command."""
+    return machine.run(run_command(machine, *args, **kwargs), timeout=180)
+
+
+def show(machine: Machine, name: str = "web") -> dict[str, Any]:
+    """Everything ``shimos show`` knows."""
+    found: dict[str, Any] = json.loads(machine.run(f"shimos show {name} --json").output)
+    return found
+
+
+def wait_state(machine: Machine, name: str, states: str, timeout: float = 30) -> None:
+    """Wait for the uevent-backed sysfs attribute to say one of the states (a|b)."""
+    # poll(2) on the attribute is what sysfs_notify() wakes: no interval here.
+    program = (
+        "import select,sys\n"
+        f"f=open('/sys/class/shimos/{name}/state')\n"
+        "p=select.poll(); p.register(f, select.POLLPRI|select.POLLERR)\n"
+        "while True:\n"
+        " f.seek(0); s=f.read().strip()\n"
+        f" if s in '{states}'.split('|'): break\n"
+        f" if not p.poll({int(timeout * 1000)}): sys.exit('state is still '+s)\n"
+    )
+    machine.run(f'python3 -c "{program}"', timeout=timeout + 30)
+
+
+def remove(machine: Machine, name: str = "web") -> None:
+    """Give everything back, whatever state it is in."""
+    machine.run(f"shimos rm --force {name}", timeout=60)
+
+
+def refused(machine: Machine, command: str, *words: str, status: int | None = None) -> str:
+    """The command must fail with a text that has all the words in it."""
+    result = machine.run(command, check=False, timeout=120)
+    assert result.status != 0, f"was not refused: {command}\n{result.output}"
+    if status is not None:
+        assert result.status == status, f"status {result.status}: {result.output}"
+    for word in words:
+        assert word.lower() in result.output.lower(), f"no '{word}' in: {result.output}"
+    assert "panicked" not in result.output, result.output
+    return result.output
+
+
+class Resources:
+    """CPUs and memory of the host before, to compare with after."""
+
+    #: What the host's own caches may have grown by meanwhile.
+    SLACK = 24 << 20
+
+    def __init__(self, machine: Machine):
+        self._machine = machine
+        self._cpus = machine.online_cpus()
+        self._free = machine.mem_free()
+
+    def assert_back(self) -> None:
+        """Everything that a partition took is the host's again."""
+        cpus, free = self._machine.online_cpus(), self._machine.mem_free()
+        assert cpus == self._cpus, f"CPUs {cpus} are online, before {self._cpus}"
+        assert free > self._free - self.SLACK, f"{(self._free - free) >> 20} MiB are missing"
+        assert self._machine.run("ls /sys/class/shimos").output == ""
