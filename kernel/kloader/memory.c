@@ -140,7 +140,7 @@ static int take_anywhere(u64 size, struct shimos_range *out)
 		for (i = MAX_NR_ZONES - 1; i >= 0; i--) {
 			struct zone *zone = &NODE_DATA(nid)->node_zones[i];
 
-			if (i == ZONE_DEVICE || !populated_zone(zone))
+			if (!populated_zone(zone))
 				continue;
 #ifdef CONFIG_ZONE_DMA
 			if (i == ZONE_DMA)
