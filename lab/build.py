@@ -1,0 +1,112 @@
+"""Building what is under test, through the repository's Makefile."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lab import cache, files, progress
+from lab.command import run
+from lab.kernels import Kernel
+from lab.paths import CACHE, SRC
+
+_BUILD = CACHE / "build"
+
+
+def _make(target: str, out: Path, *variables: str) -> str:
+    out.mkdir(parents=True, exist_ok=True)
+    return run("make", "--no-print-directory", "-C", SRC, target, f"OUT={out}", *variables)
+
+
+def modules(kernel: Kernel) -> list[Path]:
+    """The modules for one kernel; make decides what has to be built again."""
+    out = _BUILD / kernel.version
+    with cache.lock(f"build-{kernel.flavour}"), progress.step(f"building modules for {kernel.version}"):
+        _make("modules", out, f"KVER={kernel.version}")
+    return sorted(out.rglob("shimos_*.ko"))
+
+
+def tool() -> Path:
+    """The ``shimos`` tool, a static binary."""
+    # A static glibc program needs --target, else cargo would build its own
+    # proc-macro plugins statically, which cannot be.
+    target = "x86_64-unknown-linux-gnu"
+    flags = {"RUSTFLAGS": "-C target-feature=+crt-static"}
+    with cache.lock("build-tool"), progress.step("building the shimos tool"):
+        run("cargo", "build", "--release", "--locked", "--target", target, cwd=SRC / "tool", env=flags)
+    return CACHE / "target" / target / "release" / "shimos"
+
+
+def init() -> Path:
+    """The static init that the tool puts into a partition's initrd."""
+    out = _BUILD / "init"
+    with cache.lock("build-init"):
+        _make("init", out)
+    return out / "init"
+
+
+def everything() -> dict[str, Path]:
+    """Tool and init by their places on a machine."""
+    parts = {"usr/lib/shimos/init": init()}
+    if "tool" not in os.environ.get("SHIMOS_LAB_WITHOUT", ""):
+        parts["usr/bin/shimos"] = tool()
+    return parts
+
+
+def payload(kernels: list[Kernel], parts: dict[str, Path]) -> Path:
+    """Everything under test and the lab's own scripts, as an initramfs part.
+
+    ``parts`` are files by their place on the machine.  Modules get there too,
+    with the indexes that depmod makes for them.
+    """
+    built = {k: modules(k) for k in kernels}
+    guest = SRC / "lab" / "guest"
+    scripts = {"lab/init": guest / "host-init", "lab/shell": guest / "host-shell"}
+    key = cache.digest(
+        *(x for k, ms in built.items() for x in (k.version, *ms)),
+        *(x for where, p in (parts | scripts).items() for x in (where, p)),
+        Path(__file__),
+    )
+
+    def make(target: Path) -> None:
+        tree = target.with_suffix(".tree")
+        cache.remove(tree)
+        root = tree / "payload"
+        for where, source in (parts | scripts).items():
+            (root / where).parent.mkdir(parents=True, exist_ok=True)
+            run("cp", source, root / where)
+            (root / where).chmod(0o755 if source.stat().st_mode & 0o100 or where in scripts else 0o644)
+        for kernel, objects in built.items():
+            _add_modules(root, kernel, objects)
+        files.cpio(tree, target)
+        cache.remove(tree)
+
+    name = "payload-" + "-".join(k.flavour for k in kernels)
+    return cache.make(name, key, "packing what is under test", make)
+
+
+def _add_modules(root: Path, kernel: Kernel, objects: list[Path]) -> None:
+    if not objects:
+        return
+    base = root / "usr/lib/modules" / kernel.version
+    updates = base / "updates" / "dkms"
+    updates.mkdir(parents=True)
+    # depmod must see all modules of the kernel; links will do.
+    scratch = root.parent / "depmod"
+    library = scratch / "lib" / "modules"
+    library.mkdir(parents=True)
+    run("cp", "-al", kernel.modules, library / kernel.version)
+    cache.remove(library / kernel.version / "updates")
+    for index in (library / kernel.version).glob("modules.*"):
+        if index.name not in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
+            index.unlink()  # a link: depmod must not write into the cache
+    linked = library / kernel.version / "updates" / "dkms"
+    linked.mkdir(parents=True)
+    for module in objects:
+        run("cp", module, updates / module.name)
+        run("strip", "--strip-debug", updates / module.name)
+        run("cp", updates / module.name, linked / module.name)
+    run("depmod", "-b", scratch, kernel.version)
+    for index in (library / kernel.version).glob("modules.*"):
+        run("cp", index, base / index.name)
+    cache.remove(scratch)

@@ -1,0 +1,72 @@
+"""Judging kernel logs: emulator faults that are known, and all that is unclean."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+from lab.paths import CACHE
+
+#: One line per boot that was repeated; shown at the end of a test run.
+RECORD = CACHE / "emulator-faults.log"
+
+# Multi-threaded TCG sometimes lets a CPU see a half-patched static branch while
+# the booting kernel patches it: the kernel dies of its own breakpoint, always
+# in sched_clock_cpu.  Only the first oops counts, and only exactly this one.
+_OOPS = re.compile(r"(?:Oops: )?int3: 0000 \[#1\]")
+_ANY_OOPS = re.compile(r"\[#1\]|Oops|BUG: |Kernel panic")
+_RIP = re.compile(r"RIP: 0010:(\w+)[.\w]*\+0x")
+
+# What a healthy kernel never says.
+_UNCLEAN = re.compile(
+    r"""WARNING:|\bBUG\b|\bOops\b|Kernel\ panic|Call\ Trace|general\ protection|unable\ to\ handle
+    |possible\ .*(?:deadlock|locking\ dependency)|suspicious\ RCU|inconsistent\ lock\ state|lock\ held\ when
+    |detected\ (?:expedited\ )?stalls|self-detected\ stall|rcu_preempt\ kthread\ starved
+    |soft\ lockup|hard\ LOCKUP|blocked\ for\ more\ than|list_(?:add|del)\ corruption|refcount_t:
+    |bad\ page\ state|Bad\ page|scheduling\ while\ atomic|sleeping\ function\ called
+    |spurious\ interrupt|irq\ \d+:\ nobody\ cared|No\ irq\ handler\ for\ vector|Out\ of\ memory
+    |UBSAN|KASAN|KCSAN|KFENCE:\ |kmemleak:\ \d|taint(?:s|ed)\ kernel:\ .*bad""",
+    re.VERBOSE,
+)
+# Words that look unclean and are not.
+_HARMLESS = re.compile(
+    r"""kfence:\ initialized|debug:\ .*enabled|Command\ line:|Kernel\ command\ line:|BUG_ON\ .*enabled""",
+    re.VERBOSE,
+)
+
+
+def emulator_fault(log: str) -> str | None:
+    """The known emulator fault that killed this boot, or None.
+
+    ``log`` is the console of a boot that did not reach its end.
+    """
+    first = _ANY_OOPS.search(log)
+    if not first:
+        return None
+    line_start = log.rfind("\n", 0, first.start()) + 1
+    line_end = log.find("\n", first.start())
+    line = log[line_start : line_end if line_end >= 0 else len(log)]
+    if not _OOPS.search(line):
+        return None
+    rip = _RIP.search(log, first.start())
+    if not rip or rip[1] != "sched_clock_cpu":
+        return None
+    return "Oops: int3 at sched_clock_cpu"
+
+
+def record(fault: str, what: str, path: Path | None = None) -> None:
+    """Count a repeated boot."""
+    with (path or RECORD).open("a") as file:
+        file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {what}: {fault}\n")
+
+
+def recorded(path: Path | None = None) -> list[str]:
+    """All repeated boots so far."""
+    file = path or RECORD
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def unclean(log: str) -> list[str]:
+    """The lines of a kernel log that report a fault."""
+    return [line for line in log.splitlines() if _UNCLEAN.search(line) and not _HARMLESS.search(line)]

@@ -1,0 +1,273 @@
+"""The emulated machine that demo, tests and benchmarks use.
+
+    with Machine() as machine:
+        print(machine.run("uname -a").output)
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import secrets
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import pexpect
+from pexpect.socket_pexpect import SocketSpawn
+
+from lab import build, faults, host, kernels, progress, qemu
+from lab.partition import PartitionConsole
+from lab.paths import LOGS
+from lab.shell import Result, Shell
+
+#: The bare busybox initrd, on every machine.
+LAB_INITRD = "/boot/lab-initrd.img"
+
+_BOOT_SECONDS = 120.0
+_BOOT_TRIES = 4
+_TAIL = 4000
+
+
+class BootError(RuntimeError):
+    """The machine did not come up."""
+
+
+class Machine:
+    """A fresh machine: stock Debian host, ours installed, shells connected.
+
+    ``kernel`` is the host's (a key of ``kernels.FLAVOURS``), ``partitions`` are
+    the kernels that shall be on its disk for partitions.  ``ipi_broadcast``
+    leaves out the host parameter that KLoader insists on.
+    """
+
+    def __init__(
+        self,
+        kernel: str = "6.12",
+        partitions: Sequence[str] = ("6.1", "6.12"),
+        cpus: int = 4,
+        memory: str = "4G",
+        cmdline: str = "",
+        ipi_broadcast: bool = False,
+        load: bool = True,
+        extra: Sequence[str] = (),
+    ):
+        self.flavour = kernel
+        self._flavours = list(dict.fromkeys([kernel, *partitions]))
+        self._cpus = cpus
+        self._memory = memory
+        self._ipi_broadcast = ipi_broadcast
+        self._cmdline = cmdline
+        self._load = load
+        self._extra = list(extra)
+        self._directory: Path | None = None
+        self._shells: dict[int, Shell] = {}
+        self._claimed: set[int] = set()
+        self._partitions: dict[str, PartitionConsole] = {}
+        self.emulator: qemu.Emulator
+        #: How often the boot was repeated because of a known emulator fault.
+        self.retries = 0
+        #: Seconds from the start of the emulator to a shell.
+        self.boot_seconds = 0.0
+        self.versions: dict[str, str] = {}
+
+    # Life ------------------------------------------------------------------
+
+    def __enter__(self) -> Machine:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> Machine:
+        """Build what is missing and boot; returns itself with shells ready."""
+        found = kernels.get(*self._flavours)
+        self.versions = {k.flavour: k.version for k in found}
+        base = host.initramfs(found[0])
+        payload = build.payload(found, build.everything() | {"boot/lab-initrd.img": host.partition_initrd()})
+        disks = [host.root_disk(), *(host.kernel_disk(k) for k in found)]
+        accel = qemu.accelerator(found[0], host.partition_initrd())
+
+        for attempt in range(1, _BOOT_TRIES + 1):
+            self._directory = Path(tempfile.mkdtemp(prefix="machine-"))
+            initrd = self._directory / "initrd"
+            initrd.write_bytes(base.read_bytes() + payload.read_bytes())
+            config = qemu.Config(
+                found[0].image,
+                initrd,
+                self._host_cmdline(),
+                self._directory,
+                disks=disks,
+                cpus=self._cpus,
+                memory=self._memory,
+                accel=accel,
+                extra=self._extra,
+            )
+            try:
+                self._boot(config)
+                break
+            except BootError:
+                fault = faults.emulator_fault(self.emulator.console())
+                self.stop()
+                if not fault or attempt == _BOOT_TRIES:
+                    raise
+                faults.record(fault, f"boot of host {self.versions[self.flavour]}")
+                progress.say(f"known emulator fault ({fault}): booting again")
+                self.retries += 1
+        if self._load:
+            self.load()
+        return self
+
+    def stop(self) -> None:
+        """Switch it off."""
+        for shell in self._shells.values():
+            shell.channel.close()
+        self._shells.clear()
+        self._partitions.clear()
+        self._claimed.clear()
+        self.emulator.stop()
+        if self._directory:
+            LOGS.mkdir(exist_ok=True)
+            shutil.copyfile(self.emulator.log, LOGS / "last-ttyS0.log")
+            shutil.rmtree(self._directory)
+            self._directory = None
+
+    def _host_cmdline(self) -> str:
+        words = ["console=ttyS0", "panic=-1", "tsc=reliable", "random.trust_cpu=1"]
+        if not self._ipi_broadcast:
+            words.append("no_ipi_broadcast=1")
+        return " ".join([*words, self._cmdline]).strip()
+
+    def _boot(self, config: qemu.Config) -> None:
+        started = time.monotonic()
+        self.emulator = qemu.Emulator(config)
+        # Connected before the machine says anything, so that nothing is lost.
+        for number in range(config.shells):
+            connection = self.emulator.connect(f"shell{number}")
+            channel = SocketSpawn(connection, timeout=60, maxread=65536)
+            channel.delaybeforesend = None
+            self._shells[number] = Shell(channel, f"host shell {number}", context=self._context)
+        for number in range(config.shells):
+            self._wait_for_banner(self._shells[number], started + _BOOT_SECONDS)
+        self.boot_seconds = time.monotonic() - started
+
+    def _wait_for_banner(self, shell: Shell, deadline: float) -> None:
+        while True:
+            try:
+                shell.channel.expect_exact(b"lab-shell ready\n", timeout=0.5)
+                return
+            except pexpect.TIMEOUT:
+                console = self.emulator.console()
+                if faults.emulator_fault(console):
+                    raise BootError(f"died of a known emulator fault:\n{console[-_TAIL:]}") from None
+                if time.monotonic() > deadline:
+                    raise BootError(f"no shell after {_BOOT_SECONDS:g} s:\n{console[-_TAIL:]}") from None
+            except pexpect.EOF:
+                text = self.emulator.console()[-_TAIL:] + self.emulator.errors()
+                raise BootError(f"the machine died while booting:\n{text}") from None
+
+    def _context(self) -> str:
+        return f"serial console of the machine:\n{self.serial_tail()}"
+
+    # Commands --------------------------------------------------------------
+
+    def run(self, command: str, timeout: float = 60.0, check: bool = True) -> Result:
+        """Run a command as root on the host; see Shell.run."""
+        return self._shells[0].run(command, timeout, check)
+
+    def shell(self, number: int) -> Shell:
+        """An independent shell (1 to 7), for commands that run side by side."""
+        self._claimed.add(number)
+        return self._shells[number]
+
+    def partition(self, name: str, timeout: float = 60.0) -> PartitionConsole:
+        """The console of a partition, attached in a spare shell of the host."""
+        if name not in self._partitions:
+            number = max(n for n in self._shells if n not in self._claimed and n != 0)
+            console = PartitionConsole(self.shell(number), name)
+            console.on_close = lambda: self._release(name, number)
+            self._partitions[name] = console
+            console.attach(timeout)
+        return self._partitions[name]
+
+    def _release(self, name: str, number: int) -> None:
+        self._partitions.pop(name, None)
+        self._claimed.discard(number)
+
+    def load(self) -> None:
+        """Load KLoader, if there is one yet."""
+        if self.has_modules():
+            self.run("modprobe shimos_kloader")
+
+    def has_modules(self) -> bool:
+        return self.run("modinfo -n shimos_kloader", check=False).status == 0
+
+    def put(self, path: str, data: bytes, mode: int = 0o644) -> None:
+        """Write a file on the machine."""
+        quoted = shlex.quote(path)
+        self.run(f"echo {base64.b64encode(data).decode()} | base64 -d >{quoted} && chmod {mode:o} {quoted}")
+
+    # Facts -----------------------------------------------------------------
+
+    def vmlinuz(self, flavour: str) -> str:
+        """Path of a stock kernel on the machine."""
+        return f"/boot/vmlinuz-{self.versions[flavour]}"
+
+    def debian_initrd(self, flavour: str) -> str:
+        """Path of Debian's own initrd for that kernel on the machine."""
+        return f"/boot/initrd.img-{self.versions[flavour]}"
+
+    def dmesg(self) -> str:
+        return self.run("dmesg").output
+
+    def assert_dmesg_clean(self) -> None:
+        """Fail on warnings, oopses, stalls, lock reports in the host's log."""
+        bad = faults.unclean(self.dmesg())
+        assert not bad, "the host's kernel log is not clean:\n" + "\n".join(bad)
+
+    def online_cpus(self) -> list[int]:
+        return parse_cpu_list(self.run("cat /sys/devices/system/cpu/online").output)
+
+    def meminfo(self, field: str) -> int:
+        """A field of /proc/meminfo in bytes."""
+        text = self.run("cat /proc/meminfo").output
+        match = re.search(rf"^{re.escape(field)}:\s+(\d+) kB", text, re.MULTILINE)
+        assert match, f"no {field} in /proc/meminfo"
+        return int(match[1]) * 1024
+
+    def mem_free(self) -> int:
+        """MemFree in bytes with caches dropped, so that two values compare."""
+        self.run("sync; echo 3 >/proc/sys/vm/drop_caches")
+        return self.meminfo("MemFree")
+
+    def boot_id(self) -> str:
+        return self.run("cat /proc/sys/kernel/random/boot_id").output.strip()
+
+    def serial_tail(self, size: int = _TAIL) -> str:
+        """The end of what the host's kernel wrote to the serial console."""
+        return self.emulator.console()[-size:]
+
+    def qmp(self, command: str, **arguments: Any) -> Any:
+        """A QEMU monitor command."""
+        return self.emulator.qmp(command, **arguments)
+
+
+def parse_cpu_list(text: str) -> list[int]:
+    """CPU numbers of a list as Linux writes it: ``0-1,3``."""
+    cpus: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        cpus += range(int(first), int(last or first) + 1)
+    return cpus
+
+
+def fresh_name(prefix: str = "p") -> str:
+    """A partition name nobody has used."""
+    return f"{prefix}{secrets.token_hex(3)}"

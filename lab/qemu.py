@@ -1,0 +1,174 @@
+"""Starting the emulator and talking to its monitor."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from qemu.qmp.legacy import QEMUMonitorProtocol
+
+from lab import cache, progress
+from lab.kernels import Kernel
+from lab.paths import CACHE
+
+#: Time limit for the probe whether KVM can boot a stock kernel here.
+_PROBE_SECONDS = 20.0
+SHELLS = 8
+
+
+@dataclass
+class Config:
+    """One emulated machine."""
+
+    kernel: Path
+    initrd: Path
+    cmdline: str
+    directory: Path  # for sockets, logs and throw-away layers
+    disks: list[Path] = field(default_factory=list)
+    cpus: int = 4
+    memory: str = "4G"
+    shells: int = SHELLS
+    accel: str = "tcg"
+    extra: list[str] = field(default_factory=list)
+
+    def arguments(self) -> list[str]:
+        """The emulator's command line."""
+        d = self.directory
+        args = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+        args += ["-machine", "q35", "-smp", str(self.cpus), "-m", self.memory]
+        if self.accel == "kvm":
+            args += ["-accel", "kvm", "-cpu", "host"]
+        else:
+            args += ["-accel", "tcg,thread=multi", "-cpu", "max"]
+        args += ["-kernel", str(self.kernel), "-initrd", str(self.initrd), "-append", self.cmdline]
+        args += ["-chardev", f"file,id=log,path={d / 'ttyS0.log'}", "-serial", "chardev:log"]
+        args += ["-qmp", f"unix:{d / 'qmp'},server=on,wait=off"]
+        args += ["-device", "virtio-rng-pci"]
+        for number, disk in enumerate(self.disks):
+            # Writes go to a file that is already deleted; each machine is fresh.
+            args += ["-drive", f"file={disk},if=none,id=disk{number},format=raw,snapshot=on,cache=unsafe"]
+            args += ["-device", f"virtio-blk-pci,drive=disk{number}"]
+        if self.shells:
+            args += ["-device", f"virtio-serial-pci,max_ports={self.shells + 1}"]
+        for number in range(self.shells):
+            args += ["-chardev", f"socket,id=shell{number},path={d / f'shell{number}'},server=on,wait=off"]
+            args += ["-device", f"virtconsole,chardev=shell{number}"]
+        return args + self.extra
+
+
+class Emulator:
+    """A running QEMU process."""
+
+    def __init__(self, config: Config):
+        self.config = config
+        self.log = config.directory / "ttyS0.log"
+        self._errors = config.directory / "qemu.log"
+        self._qmp: QEMUMonitorProtocol | None = None
+        self.log.touch()
+        with self._errors.open("wb") as errors:
+            self.process = subprocess.Popen(
+                config.arguments(),
+                stdin=subprocess.DEVNULL,
+                stdout=errors,
+                stderr=errors,
+                env={**os.environ, "TMPDIR": str(config.directory)},
+            )
+
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def errors(self) -> str:
+        """What QEMU itself complained about."""
+        return self._errors.read_text(errors="replace")
+
+    def console(self) -> str:
+        """Everything the machine's kernel wrote to its serial console."""
+        return self.log.read_bytes().decode(errors="replace").replace("\r\n", "\n")
+
+    def connect(self, name: str, timeout: float = 20.0) -> socket.socket:
+        """Connect to one of the machine's sockets, which QEMU is about to make."""
+        deadline = time.monotonic() + timeout
+        while True:
+            connection = socket.socket(socket.AF_UNIX)
+            try:
+                connection.connect(str(self.config.directory / name))
+                return connection
+            except OSError:
+                connection.close()
+                if not self.alive() or time.monotonic() > deadline:
+                    raise RuntimeError(f"QEMU did not start:\n{self.errors()}") from None
+                time.sleep(0.02)
+
+    def qmp(self, command: str, **arguments: Any) -> Any:
+        """Run a monitor command and return its answer."""
+        if self._qmp is None:
+            monitor = QEMUMonitorProtocol(str(self.config.directory / "qmp"))
+            monitor.connect(negotiate=True)
+            self._qmp = monitor
+        return self._qmp.cmd(command, **arguments)
+
+    def wait(self, timeout: float) -> int:
+        """Wait for QEMU's own end."""
+        return self.process.wait(timeout)
+
+    def stop(self) -> None:
+        """End it; nothing on its disks is worth saving."""
+        if self._qmp is not None:
+            self._qmp.close()
+            self._qmp = None
+        if self.alive():
+            self.process.kill()
+        self.process.wait(30)
+
+
+def accelerator(kernel: Kernel, initrd: Path) -> str:
+    """``kvm`` if it really boots this stock kernel here, else ``tcg``.
+
+    A /dev/kvm that opens proves little: it may be nested in a way in which no
+    stock kernel comes up.  The answer is kept until this machine boots anew.
+    """
+    forced = os.environ.get("SHIMOS_ACCEL")
+    if forced:
+        return forced
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    boot_id = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    file = CACHE / "accelerator.json"
+    with cache.lock("accelerator"):
+        try:
+            known = json.loads(file.read_text())
+            if known["boot_id"] == boot_id:
+                return str(known["accel"])
+        except (OSError, ValueError, KeyError):
+            pass
+        with progress.step("probing whether KVM can boot a stock kernel here"):
+            accel = "kvm" if _kvm_boots(kernel, initrd) else "tcg"
+        progress.say(f"  it {'can' if accel == 'kvm' else 'cannot: using emulation (TCG)'}")
+        new = file.with_suffix(".new")
+        new.write_text(json.dumps({"boot_id": boot_id, "accel": accel}))
+        new.rename(file)
+    return accel
+
+
+def _kvm_boots(kernel: Kernel, initrd: Path) -> bool:
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="probe-") as directory:
+        cmdline = "console=ttyS0 panic=-1 tsc=reliable"
+        config = Config(kernel.image, initrd, cmdline, Path(directory), shells=0, accel="kvm", memory="1G")
+        emulator = Emulator(config)
+        try:
+            deadline = time.monotonic() + _PROBE_SECONDS
+            while emulator.alive() and time.monotonic() < deadline:
+                if "lab-init: " in emulator.console():
+                    return True
+                time.sleep(0.1)
+            return False
+        finally:
+            emulator.stop()
