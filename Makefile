@@ -56,3 +56,16 @@ deb: ## build the Debian packages into build/deb (needs debhelper, dh-dkms, musl
 	cp -r packaging/debian build/deb/shimos/
 	cd build/deb/shimos && dpkg-buildpackage -b -us -uc
 	ls build/deb/*.deb
+
+.PHONY: test-modules test-programs
+test-modules: ## build the modules that tests load, for KVER into OUT
+	mkdir -p $(OUT)/tests/modules
+	cp -a kernel/include $(OUT)/tests/
+	cp -a tests/modules/. $(OUT)/tests/modules/
+	$(MAKE) -C $(KDIR) M=$(abspath $(OUT))/tests/modules modules
+
+test-programs: ## build the programs that tests run on the machine into OUT
+	mkdir -p $(OUT)
+	$(CC) -static -O1 -Wall -Wextra -Wno-sign-compare -Werror -Ikernel/include \
+		-o $(OUT)/ioctl_fuzz tests/programs/ioctl_fuzz.c
+	cp tests/programs/extract-vmlinux $(OUT)/

@@ -60,11 +60,11 @@ def test_debian_initrd(shared_machine: Machine) -> None:
 def test_elf_kernel(shared_machine: Machine) -> None:
     """An uncompressed vmlinux, taken out of the stock bzImage."""
     machine = shared_machine
-    machine.run(f"python3 /usr/lib/shimos-test/extract-vmlinux {machine.vmlinuz('6.1')} /tmp/vmlinux", timeout=120)
+    machine.run(f"python3 /usr/lib/shimos-test/extract-vmlinux {machine.vmlinuz('6.12')} /tmp/vmlinux", timeout=120)
     more = "--kernel /tmp/vmlinux"
-    start(machine, "elf", "6.1", more=more)
+    start(machine, "elf", "6.12", more=more)
     console = machine.partition("elf")
-    assert console.run("uname -r").output.strip() == machine.versions["6.1"]
+    assert console.run("uname -r").output.strip() == machine.versions["6.12"]
     console.close()
     machine.run("shimos restart --force elf", timeout=60)
     remove(machine, "elf")
