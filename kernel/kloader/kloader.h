@@ -175,6 +175,8 @@ void life_set_state(struct partition *p, enum shimos_state state);
 int life_start(struct partition *p, u32 flags, struct complaint *c);
 int life_stop(struct partition *p, struct complaint *c);
 int life_kill(struct partition *p, struct complaint *c);
+void life_kill_all(void);
+bool life_any_up(void);
 int life_check_step(struct partition *p, enum shimos_state to, struct complaint *c);
 void life_ring(struct partition *p);
 void life_quiesce(struct partition *p);

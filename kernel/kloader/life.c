@@ -237,6 +237,32 @@ int life_kill(struct partition *p, struct complaint *c)
 	return ret;
 }
 
+/* The host goes down: no CPU may run on under it.  May sleep. */
+void life_kill_all(void)
+{
+	struct complaint c;
+	struct partition *p;
+	u32 id = 0;
+
+	while ((p = partition_get(id, true))) {
+		id = p->id;
+		life_kill(p, &c);	/* refused if it does not run: fine */
+		partition_put(p);
+	}
+}
+
+bool life_any_up(void)
+{
+	struct partition *p;
+	bool up = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(p, &partitions, link)
+		up |= life_is_up(p);
+	rcu_read_unlock();
+	return up;
+}
+
 int life_stop(struct partition *p, struct complaint *c)
 {
 	int ret;

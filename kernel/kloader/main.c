@@ -6,8 +6,10 @@
 #include <linux/compat.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/reboot.h>
 #include <linux/security.h>
 #include <linux/slab.h>
+#include <linux/suspend.h>
 #include <linux/uaccess.h>
 #include <shimos/ikc.h>
 
@@ -337,6 +339,32 @@ static const struct ikc_bell_user kloader_bell = {
 	.moved	= life_bell_moved,
 };
 
+/* A reboot or kexec of the host ends its partitions; a panic does not. */
+static int on_reboot(struct notifier_block *nb, unsigned long action, void *data)
+{
+	life_kill_all();
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block reboot_notifier = {
+	.notifier_call = on_reboot,
+};
+
+/* A host that sleeps takes the memory and CPUs of its partitions with it. */
+static int on_suspend(struct notifier_block *nb, unsigned long action, void *data)
+{
+	if (action != PM_SUSPEND_PREPARE && action != PM_HIBERNATION_PREPARE)
+		return NOTIFY_DONE;
+	if (!life_any_up())
+		return NOTIFY_DONE;
+	pr_warn("the host cannot sleep while partitions run: stop them first\n");
+	return NOTIFY_BAD;
+}
+
+static struct notifier_block suspend_notifier = {
+	.notifier_call = on_suspend,
+};
+
 static int __init kloader_init(void)
 {
 	int ret;
@@ -356,6 +384,8 @@ static int __init kloader_init(void)
 	ret = misc_register(&kloader_device);
 	if (ret)
 		goto close_bell;
+	register_reboot_notifier(&reboot_notifier);
+	register_pm_notifier(&suspend_notifier);
 	return 0;
 
 close_bell:
@@ -372,6 +402,8 @@ exit_arch:
 /* Every partition holds the module, so there are none here. */
 static void __exit kloader_exit(void)
 {
+	unregister_pm_notifier(&suspend_notifier);
+	unregister_reboot_notifier(&reboot_notifier);
 	misc_deregister(&kloader_device);
 	ikc_bell_close();
 	sysfs_exit();

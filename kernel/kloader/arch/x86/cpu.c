@@ -14,7 +14,7 @@
 
 #include "x86.h"
 
-#define ACK_TIMEOUT_US	(2 * USEC_PER_SEC)
+#define ACK_TIMEOUT_US	(6 * USEC_PER_SEC)	/* emulated CPUs may be starved */
 #define SIPI_TRIES	3
 
 struct trampoline_data {
@@ -59,7 +59,13 @@ static void send_init(u32 apic_id)
 	send(apic_id, APIC_INT_LEVELTRIG | APIC_DM_INIT);
 }
 
-/* INIT, SIPI, and the CPU's answer from the trampoline. */
+/* The time that the MP specification gives a CPU between INIT and SIPI. */
+static void wait_after_init(void)
+{
+	usleep_range(10000, 11000);
+}
+
+/* SIPI to a CPU that was sent INIT, and its answer from the trampoline. */
 static int run_trampoline(u32 apic_id, u32 mode)
 {
 	u32 ack;
@@ -68,10 +74,8 @@ static int run_trampoline(u32 apic_id, u32 mode)
 	lockdep_assert_held(&trampoline_mutex);
 	WRITE_ONCE(data()->ack, 0);
 	WRITE_ONCE(data()->mode, mode);
-	send_init(apic_id);
-	usleep_range(10000, 11000);	/* the time the MP specification gives it */
 	for (try = 0; try < SIPI_TRIES; try++) {
-		/* the ICR write orders the stores above for the CPU that starts */
+		/* the CPU that starts reads, uncached, what was stored above */
 		mb();
 		send(apic_id, APIC_DM_STARTUP | trampoline >> PAGE_SHIFT);
 		if (!read_poll_timeout(READ_ONCE, ack, ack, 20,
@@ -86,6 +90,7 @@ static int run_trampoline(u32 apic_id, u32 mode)
  * x86_cpu_start() - let the first CPU enter the partition's kernel
  *
  * Returns when it is about to.  The others wait for the partition's own SIPI.
+ * May sleep.
  */
 int x86_cpu_start(struct partition *p, struct complaint *c)
 {
@@ -96,6 +101,8 @@ int x86_cpu_start(struct partition *p, struct complaint *c)
 	data()->cr3 = partition_phys(p, X86_PAGE_TABLES);
 	data()->boot_params = partition_phys(p, X86_BOOT_PARAMS);
 	data()->entry = partition_phys(p, p->layout.kernel) + p->image.entry;
+	send_init(x->apic_ids[0]);
+	wait_after_init();
 	ret = run_trampoline(x->apic_ids[0], TRAMPOLINE_START);
 	mutex_unlock(&trampoline_mutex);
 	if (ret)
@@ -104,6 +111,7 @@ int x86_cpu_start(struct partition *p, struct complaint *c)
 	return 0;
 }
 
+/* INIT to all of them at once: none shall run on without the rest. */
 void x86_cpu_halt(struct partition *p)
 {
 	u32 i;
@@ -118,8 +126,9 @@ int x86_cpu_park(struct partition *p)
 	int ret = 0;
 	u32 i;
 
-	x86_cpu_halt(p);	/* all at once: none shall run on without the rest */
 	mutex_lock(&trampoline_mutex);
+	x86_cpu_halt(p);
+	wait_after_init();
 	for (i = 0; i < p->cpu_count; i++) {
 		if (!run_trampoline(x->apic_ids[i], TRAMPOLINE_PARK))
 			continue;
