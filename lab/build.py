@@ -11,6 +11,7 @@ from lab.kernels import Kernel
 from lab.paths import CACHE, SRC
 
 _BUILD = CACHE / "build"
+_TESTS = "usr/lib/shimos-test"
 
 
 def _make(target: str, out: Path, *variables: str) -> str:
@@ -46,11 +47,36 @@ def init() -> Path:
 
 
 def everything() -> dict[str, Path]:
-    """Tool and init by their places on a machine."""
-    parts = {"usr/lib/shimos/init": init()}
+    """Tool, init and the tests' programs by their places on a machine."""
+    parts = {"usr/lib/shimos/init": init(), **test_programs()}
     if "tool" not in os.environ.get("SHIMOS_LAB_WITHOUT", ""):
         parts["usr/bin/shimos"] = tool()
     return parts
+
+
+def test_programs() -> dict[str, Path]:
+    """Programs that only tests use, static, by their places on a machine."""
+    parts = {f"{_TESTS}/extract-vmlinux": SRC / "lab/guest/extract-vmlinux"}
+    out = _BUILD / "test-programs"
+    out.mkdir(parents=True, exist_ok=True)
+    with cache.lock("build-test-programs"):
+        for source in sorted((SRC / "tests" / "programs").glob("*.c")):
+            program = out / source.stem
+            include = SRC / "kernel" / "include"
+            run("gcc", "-static", "-O2", "-Wall", "-Werror", f"-I{include}", "-o", program, source, "-lpthread")
+            parts[f"{_TESTS}/{source.stem}"] = program
+    return parts
+
+
+def test_modules(kernel: Kernel) -> list[Path]:
+    """Modules that only tests use: partitions and hosts that misbehave."""
+    out = _BUILD / f"{kernel.version}-tests"
+    with cache.lock(f"build-tests-{kernel.flavour}"):
+        out.mkdir(parents=True, exist_ok=True)
+        # Beside our headers, where their Kbuild looks for them.
+        run("cp", "-a", "--update", SRC / "kernel" / "include", SRC / "tests" / "modules", out)
+        run("make", "-C", f"/lib/modules/{kernel.version}/build", f"M={out / 'modules'}", "modules")
+    return sorted(out.rglob("*.ko"))
 
 
 def payload(kernels: list[Kernel], parts: dict[str, Path]) -> Path:
@@ -60,6 +86,8 @@ def payload(kernels: list[Kernel], parts: dict[str, Path]) -> Path:
     with the indexes that depmod makes for them.
     """
     built = {k: modules(k) for k in kernels}
+    for kernel in kernels:
+        parts = parts | {f"{_TESTS}/{kernel.version}/{m.name}": m for m in test_modules(kernel)}
     guest = SRC / "lab" / "guest"
     scripts = {"lab/init": guest / "host-init", "lab/shell": guest / "host-shell"}
     key = cache.digest(

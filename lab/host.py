@@ -13,7 +13,7 @@ from lab.paths import SRC
 # systemd is there for those who boot it; the lab's own init is faster.
 _PACKAGES = """
     kmod procps iproute2 pciutils util-linux util-linux-extra busybox-static initramfs-tools zstd
-    bsdextrautils strace systemd-sysv udev dbus ca-certificates python3-minimal less file
+    bsdextrautils strace systemd-sysv udev dbus ca-certificates python3 less file
 """.split()
 _HERE = SRC / "lab"
 _GIB = 1 << 30

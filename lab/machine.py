@@ -57,6 +57,19 @@ class Machine:
         load: bool = True,
         extra: Sequence[str] = (),
     ):
+        #: What made it, to make another like it.
+        self.options: dict[str, Any] = {
+            "kernel": kernel,
+            "partitions": partitions,
+            "cpus": cpus,
+            "memory": memory,
+            "cmdline": cmdline,
+            "ipi_broadcast": ipi_broadcast,
+            "load": load,
+            "extra": extra,
+        }
+        #: For people.
+        self.name = "machine"
         self.flavour = kernel
         self._flavours = list(dict.fromkeys([kernel, *partitions]))
         self._cpus = cpus
@@ -201,13 +214,15 @@ class Machine:
         self._partitions.pop(name, None)
         self._claimed.discard(number)
 
-    def load(self) -> None:
-        """Load KLoader, if there is one yet."""
-        if self.has_modules():
-            self.run("modprobe shimos_kloader")
+    def release_consoles(self) -> None:
+        """Leave all partitions' consoles that are still attached."""
+        for console in list(self._partitions.values()):
+            console.close()
+        self._claimed.clear()
 
-    def has_modules(self) -> bool:
-        return self.run("modinfo -n shimos_kloader", check=False).status == 0
+    def load(self) -> None:
+        """Load KLoader."""
+        self.run("modprobe shimos_kloader")
 
     def put(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """Write a file on the machine."""

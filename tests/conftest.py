@@ -1,0 +1,110 @@
+"""Machines for the tests, and what is known when one fails."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+import pytest
+
+from lab import faults, progress
+from lab.machine import Machine
+from lab.shell import ShellError
+
+_known_faults = len(faults.recorded())
+_machines: list[Machine] = []
+
+
+def _started(request: pytest.FixtureRequest, scope: str) -> Iterator[Machine]:
+    marker = request.node.get_closest_marker("machine")
+    options = dict(marker.kwargs) if marker else {}
+    progress.quiet()
+    with Machine(**options) as machine:
+        machine.name = f"{scope} machine of {request.node.name}"
+        _machines.append(machine)
+        try:
+            yield machine
+        finally:
+            _machines.remove(machine)
+
+
+@pytest.fixture
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """A fresh machine with KLoader loaded; ``@pytest.mark.machine(kernel="6.1")`` chooses another."""
+    yield from _started(request, "fresh")
+
+
+@pytest.fixture(scope="module")
+def _module_machine(request: pytest.FixtureRequest) -> Iterator[list[Machine]]:
+    """The module's machine, in a box so that a dead one can be replaced."""
+    progress.quiet()
+    box: list[Machine] = []
+    marker = request.node.get_closest_marker("machine")
+    options = dict(marker.kwargs) if marker else {}
+
+    def start() -> Machine:
+        machine = Machine(**options).start()
+        machine.name = f"shared machine of {request.node.name}"
+        return machine
+
+    box.append(start())
+    _machines.append(box[0])
+    yield box
+    _machines.remove(box[0])
+    box[0].stop()
+
+
+@pytest.fixture
+def shared_machine(_module_machine: list[Machine], request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """One machine for all tests of a module; after a failure the next test gets a fresh one."""
+    machine = _module_machine[0]
+    yield machine
+    machine.release_consoles()
+    report = request.node.stash.get(_REPORT, None)
+    if report is not None and report.failed:
+        # What a failed test left behind must not fail the next one.
+        replacement = Machine(**machine.options).start()
+        replacement.name = machine.name
+        _machines[_machines.index(machine)] = replacement
+        _module_machine[0] = replacement
+        machine.stop()
+
+
+_REPORT = pytest.StashKey[pytest.TestReport]()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Attach what the machines of a failed test say."""
+    report = yield
+    if report.when == "call":
+        item.stash[_REPORT] = report
+    if report.failed and call.excinfo is not None:
+        for machine in _machines:
+            report.sections.append((f"serial console, {machine.name}", machine.serial_tail()))
+            report.sections.append((f"partitions, {machine.name}", _partitions(machine)))
+    return report
+
+
+def _partitions(machine: Machine) -> str:
+    """What the tool says about the partitions, in a shell that the test did not use."""
+    script = (
+        "shimos ls; for p in $(ls /sys/class/shimos 2>/dev/null); do shimos show $p;"
+        " echo \"--- log of $p\"; shimos logs $p | tail -n 40; done; dmesg | tail -n 40"
+    )
+    try:
+        return machine.shell(1).run(f"timeout 20 sh -c '{script}'", timeout=25, check=False).output
+    except (ShellError, OSError, ValueError, KeyError) as error:
+        return f"no answer: {error.__class__.__name__}"
+
+
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how often a boot had to be repeated because of the emulator."""
+    new = faults.recorded()[_known_faults:]
+    terminalreporter.section("emulator")
+    terminalreporter.write_line(f"boots repeated because of a known emulator fault: {len(new)}")
+    for line in new:
+        terminalreporter.write_line(f"  {line}")

@@ -1,0 +1,163 @@
+"""The lab itself: what the other tests believe must be true."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+
+from lab import faults
+from lab.cache import digest
+from lab.machine import Machine, parse_cpu_list
+from lab.shell import ShellError, ShellTimeout
+
+FAULT = """\
+[    1.021] smpboot: CPU 2
+[    1.022] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI
+[    1.023] CPU: 1 UID: 0 PID: 0 Comm: swapper/1 Not tainted 6.12.48+deb13-cloud-amd64 #1
+[    1.024] RIP: 0010:sched_clock_cpu+0x10/0xc0
+[    1.025] Kernel panic - not syncing: Fatal exception
+"""
+
+
+def test_status_and_output(shared_machine: Machine) -> None:
+    run = shared_machine.run
+    assert run("echo hello").output == "hello\n"
+    assert run("printf 'no newline'").output == "no newline"
+    assert run("exit 7", check=False).status == 7
+    assert run("kill -9 $$", check=False).status == 128 + 9
+    assert run("echo out; echo err >&2").output == "out\nerr\n"
+    assert run("if (", check=False).status == 2
+    assert run("cat", timeout=5).output == ""  # no terminal to wait for
+    with pytest.raises(ShellError, match="exit status 3"):
+        run("exit 3")
+
+
+def test_quoting(shared_machine: Machine) -> None:
+    text = """it's "quoted" $HOME `date` \\ \n second line\ttab äöü ;&|"""
+    quoted = text.replace("'", "'\\''")
+    assert shared_machine.run(f"printf %s '{quoted}'").output == text
+    long = "x" * 20000  # longer than a terminal's line
+    assert shared_machine.run(f"printf %s {long}").output == long
+
+
+def test_long_and_binary_output(shared_machine: Machine) -> None:
+    expected = "".join(f"{n}\n" for n in range(100_000))
+    assert shared_machine.run("seq 0 99999").output == expected
+    data = random.Random(1).randbytes(50_000)
+    shared_machine.put("/tmp/data", data)
+    got = shared_machine.run("cat /tmp/data").output
+    assert got.encode("utf-8", "surrogateescape") == data
+
+
+def test_kernel_messages_do_not_disturb(shared_machine: Machine) -> None:
+    out = shared_machine.run("for i in 1 2 3; do echo '<0>noise' >/dev/kmsg; echo $i; done").output
+    assert out == "1\n2\n3\n"
+    assert "noise" in shared_machine.serial_tail()
+
+
+def test_timeout_and_recovery(shared_machine: Machine) -> None:
+    with pytest.raises(ShellTimeout, match="partial"):
+        shared_machine.run("echo partial; sleep 100", timeout=1)
+    assert shared_machine.run("echo again").output == "again\n"
+    assert "sleep 100" not in shared_machine.run("ps ax").output
+
+
+def test_parallel_shells(shared_machine: Machine) -> None:
+    """One shell is held by another's work and both end right."""
+    shared_machine.run("rm -f /tmp/fifo; mkfifo /tmp/fifo")
+    other = shared_machine.shell(2)
+    other.send(b"cat /tmp/fifo\n")
+    shared_machine.run("echo through >/tmp/fifo", timeout=20)
+    assert b"through" in other.expect(b"through\n")
+    assert other.run("echo $((6*7))").output == "42\n"
+
+
+def test_facts(shared_machine: Machine) -> None:
+    assert shared_machine.qmp("query-status")["running"] is True
+    assert shared_machine.online_cpus() == [0, 1, 2, 3]
+    assert shared_machine.run("uname -r").output.strip() == shared_machine.versions["6.12"]
+    assert 3 << 30 < shared_machine.mem_free() < 4 << 30
+    assert len(shared_machine.boot_id()) == 36
+    shared_machine.assert_dmesg_clean()
+    for file in (shared_machine.vmlinuz("6.1"), shared_machine.debian_initrd("6.1"), "/boot/lab-initrd.img"):
+        shared_machine.run(f"test -s {file}")
+
+
+def test_unclean_log_is_noticed(shared_machine: Machine) -> None:
+    shared_machine.run("echo 'WARNING: CPU: 0 PID: 1 at kernel/x.c:1' >/dev/kmsg")
+    with pytest.raises(AssertionError, match="kernel/x.c"):
+        shared_machine.assert_dmesg_clean()
+    shared_machine.run("dmesg -C")
+
+
+def test_dead_machine_is_noticed(machine: Machine) -> None:
+    """A host panic ends the wait at once, with the panic in the error."""
+    started = time.monotonic()
+    with pytest.raises(ShellError, match=r"died(.|\n)*sysrq triggered crash"):
+        machine.run("echo c >/proc/sysrq-trigger", timeout=120)
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.machine(kernel="6.1", cpus=2, memory="2G", ipi_broadcast=True, load=False)
+def test_other_machines(machine: Machine) -> None:
+    assert machine.run("uname -r").output.strip() == machine.versions["6.1"]
+    assert machine.online_cpus() == [0, 1]
+    assert machine.meminfo("MemTotal") < 2 << 30
+    assert "no_ipi_broadcast" not in machine.run("cat /proc/cmdline").output
+
+
+@pytest.mark.parametrize("text", [FAULT, FAULT.replace("Oops: int3", "int3"), "early\r\n" * 50 + FAULT])
+def test_known_fault(text: str) -> None:
+    assert faults.emulator_fault(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Kernel panic - not syncing: VFS: Unable to mount root fs",
+        FAULT.replace("sched_clock_cpu", "shimos_start"),
+        FAULT.replace("sched_clock_cpu", "sched_clock_cpu_other"),
+        FAULT.replace("int3: 0000", "general protection fault"),
+        FAULT.replace("[#1]", "[#2]"),
+        "BUG: unable to handle page fault\n" + FAULT,
+        FAULT.split("RIP")[0],
+    ],
+)
+def test_other_faults_are_not_excused(text: str) -> None:
+    assert faults.emulator_fault(text) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "WARNING: CPU: 1 PID: 33 at mm/page_alloc.c:1 foo+0x1/0x2",
+        "BUG: kernel NULL pointer dereference, address: 0000000000000000",
+        "Oops: 0000 [#1] SMP",
+        "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+        "rcu: INFO: rcu_preempt self-detected stall on CPU",
+        "WARNING: possible circular locking dependency detected",
+        "watchdog: BUG: soft lockup - CPU#1 stuck for 22s!",
+        "INFO: task x:1 blocked for more than 120 seconds.",
+        "__common_interrupt: 0.55 No irq handler for vector",
+    ],
+)
+def test_unclean_lines(line: str) -> None:
+    assert faults.unclean(f"[  1.0] fine\n[  2.0] {line}\n") == [f"[  2.0] {line}"]
+
+
+def test_clean_lines() -> None:
+    log = "kfence: initialized - using 2097152 bytes\nKernel command line: debug=BUG\nshimos: partition web crashed\n"
+    assert faults.unclean(log) == []
+
+
+def test_cpu_lists() -> None:
+    assert parse_cpu_list("0-1,3\n") == [0, 1, 3]
+    assert parse_cpu_list("\n") == []
+
+
+def test_digest_tells_parts_apart() -> None:
+    assert digest("ab", "c") != digest("a", "bc")
+    assert digest("a", b"b") == digest("a", b"b")
