@@ -1,0 +1,270 @@
+//! The structures and calls, field for field as in the C header.
+
+use std::fs::File;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use nix::errno::Errno;
+
+pub const ABI_VERSION: u32 = 1;
+pub const NAME_LEN: usize = 32;
+pub const CMDLINE_LEN: usize = 1536;
+pub const ERROR_LEN: usize = 512;
+pub const MAX_RANGES: usize = 16;
+pub const MAX_CPUS: usize = 64;
+
+pub const CREATE_RESTART: u32 = 1 << 0;
+pub const START_NO_AGENT: u32 = 1 << 0;
+pub const STATUS_NEXT: u32 = 1 << 0;
+
+const MAGIC: u8 = 0xB7;
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Header {
+    pub size: u32,
+    pub version: u32,
+}
+
+/// A structure that starts with a `Header` and for which all bits zero is a
+/// valid value.
+///
+/// # Safety
+/// Only for `repr(C)` structures of integers and arrays of integers whose
+/// first field is the header.
+pub unsafe trait Argument: Sized {
+    /// All zero but for the header.
+    fn new() -> Self {
+        // SAFETY: the trait's contract: all zero is valid for integers.
+        let mut argument: Self = unsafe { std::mem::zeroed() };
+        let header = Header {
+            size: size_of::<Self>() as u32,
+            version: ABI_VERSION,
+        };
+        // SAFETY: the trait's contract: the first field is a Header.
+        unsafe { (&raw mut argument).cast::<Header>().write(header) };
+        argument
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Info {
+    pub hdr: Header,
+    pub memory_min: u64,
+    pub memory_align: u64,
+    pub partitions: u32,
+    pub host_ok: u32,
+    pub host_problem: [u8; ERROR_LEN],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ErrorText {
+    pub hdr: Header,
+    pub text: [u8; ERROR_LEN],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Create {
+    pub hdr: Header,
+    pub name: [u8; NAME_LEN],
+    pub memory: u64,
+    pub cpus: u64,
+    pub cpu_count: u32,
+    pub flags: u32,
+    pub id: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Load {
+    pub hdr: Header,
+    pub id: u32,
+    pub kernel_fd: i32,
+    pub initrd_fd: i32,
+    pub cmdline_len: u32,
+    pub cmdline: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Target {
+    pub hdr: Header,
+    pub id: u32,
+    pub flags: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Range {
+    pub start: u64,
+    pub size: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Status {
+    pub hdr: Header,
+    pub id: u32,
+    pub flags: u32,
+    pub name: [u8; NAME_LEN],
+    pub state: u32,
+    pub cause: u32,
+    pub event: u64,
+    pub memory: u64,
+    pub cpu_count: u32,
+    pub range_count: u32,
+    pub cpus: [u32; MAX_CPUS],
+    pub ranges: [Range; MAX_RANGES],
+    pub starts: u32,
+    pub agent: u32,
+    pub uptime_ns: u64,
+    pub boot_ns: u64,
+    pub silent_ns: u64,
+    pub host_bytes: u64,
+    pub kernel_bytes: u64,
+    pub initrd_bytes: u64,
+    pub kernel_version: [u8; 128],
+    pub cmdline: [u8; 2048],
+    pub message: [u8; 256],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Wait {
+    pub hdr: Header,
+    pub id: u32,
+    pub timeout_ms: u32,
+    pub event: u64,
+    pub state: u32,
+    pub cause: u32,
+}
+
+// SAFETY: repr(C), integers and integer arrays only, header first.
+unsafe impl Argument for Info {}
+// SAFETY: as above.
+unsafe impl Argument for ErrorText {}
+// SAFETY: as above.
+unsafe impl Argument for Create {}
+// SAFETY: as above.
+unsafe impl Argument for Load {}
+// SAFETY: as above.
+unsafe impl Argument for Target {}
+// SAFETY: as above.
+unsafe impl Argument for Status {}
+// SAFETY: as above.
+unsafe impl Argument for Wait {}
+
+mod ioctl {
+    use super::*;
+
+    nix::ioctl_readwrite!(info, MAGIC, 0, Info);
+    nix::ioctl_readwrite!(error, MAGIC, 1, ErrorText);
+    nix::ioctl_readwrite!(create, MAGIC, 2, Create);
+    nix::ioctl_write_ptr!(load, MAGIC, 3, Load);
+    nix::ioctl_write_ptr!(start, MAGIC, 4, Target);
+    nix::ioctl_write_ptr!(stop, MAGIC, 5, Target);
+    nix::ioctl_write_ptr!(kill, MAGIC, 6, Target);
+    nix::ioctl_write_ptr!(destroy, MAGIC, 7, Target);
+    nix::ioctl_readwrite!(status, MAGIC, 8, Status);
+    nix::ioctl_readwrite!(wait, MAGIC, 9, Wait);
+    nix::ioctl_write_ptr!(console, MAGIC, 10, Target);
+    nix::ioctl_write_ptr!(memory, MAGIC, 11, Target);
+}
+
+/// A call that takes a `Target`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetCall {
+    Start,
+    Stop,
+    Kill,
+    Destroy,
+}
+
+pub fn info(device: &File, argument: &mut Info) -> Result<(), Errno> {
+    // SAFETY: the structure is the one the call is defined with, and lives
+    // through the call; the same holds for every call below.
+    unsafe { ioctl::info(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn error_text(device: &File, argument: &mut ErrorText) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::error(device.as_raw_fd(), argument) }.map(drop)
+}
+
+/// `cpus` are the logical CPU numbers; this fills in the pointer and count.
+pub fn create(device: &File, argument: &mut Create, cpus: &[u32]) -> Result<(), Errno> {
+    argument.cpus = cpus.as_ptr() as u64;
+    argument.cpu_count = u32::try_from(cpus.len()).map_err(|_| Errno::E2BIG)?;
+    // SAFETY: see info(); `cpus` outlives the call as well.
+    unsafe { ioctl::create(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn load(
+    device: &File,
+    id: u32,
+    kernel: &File,
+    initrd: Option<&File>,
+    cmdline: &[u8],
+) -> Result<(), Errno> {
+    let mut argument = Load::new();
+    argument.id = id;
+    argument.kernel_fd = kernel.as_raw_fd();
+    argument.initrd_fd = initrd.map_or(-1, AsRawFd::as_raw_fd);
+    argument.cmdline = cmdline.as_ptr() as u64;
+    argument.cmdline_len = u32::try_from(cmdline.len()).map_err(|_| Errno::E2BIG)?;
+    // SAFETY: see info(); files and command line outlive the call as well.
+    unsafe { ioctl::load(device.as_raw_fd(), &argument) }.map(drop)
+}
+
+pub fn target(device: &File, call: TargetCall, id: u32, flags: u32) -> Result<(), Errno> {
+    let mut argument = Target::new();
+    argument.id = id;
+    argument.flags = flags;
+    let fd: RawFd = device.as_raw_fd();
+    // SAFETY: see info().
+    unsafe {
+        match call {
+            TargetCall::Start => ioctl::start(fd, &argument),
+            TargetCall::Stop => ioctl::stop(fd, &argument),
+            TargetCall::Kill => ioctl::kill(fd, &argument),
+            TargetCall::Destroy => ioctl::destroy(fd, &argument),
+        }
+    }
+    .map(drop)
+}
+
+pub fn status(device: &File, argument: &mut Status) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::status(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn wait(device: &File, argument: &mut Wait) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::wait(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn console(device: &File, id: u32) -> Result<File, Errno> {
+    let mut argument = Target::new();
+    argument.id = id;
+    // SAFETY: see info().
+    let fd = unsafe { ioctl::console(device.as_raw_fd(), &argument) }?;
+    Ok(adopt(fd))
+}
+
+pub fn memory(device: &File, id: u32) -> Result<File, Errno> {
+    let mut argument = Target::new();
+    argument.id = id;
+    // SAFETY: see info().
+    let fd = unsafe { ioctl::memory(device.as_raw_fd(), &argument) }?;
+    Ok(adopt(fd))
+}
+
+/// Own a descriptor that a call has just returned.
+fn adopt(fd: RawFd) -> File {
+    // SAFETY: the call made this descriptor for us; nobody else has it.
+    unsafe { OwnedFd::from_raw_fd(fd) }.into()
+}

@@ -1,0 +1,49 @@
+//! Catch the signals that end a command, so that it can undo what is half done.
+//!
+//! The handlers are installed without `SA_RESTART`: a blocking call returns
+//! `EINTR`, and whoever made it asks `pending_signal()`.
+
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+
+static PENDING: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn remember(signal: i32) {
+    // The first one counts: it names the exit code.
+    let _ = PENDING.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are only remembered.
+pub fn catch_signals() {
+    let action = SigAction::new(
+        SigHandler::Handler(remember),
+        SaFlags::empty(),
+        SigSet::empty(),
+    );
+    for signal in [
+        Signal::SIGINT,
+        Signal::SIGTERM,
+        Signal::SIGHUP,
+        Signal::SIGQUIT,
+    ] {
+        // SAFETY: the handler does nothing but an atomic operation, which is
+        // async-signal-safe.
+        let old = unsafe { sigaction(signal, &action) };
+        // Started with nohup or in the background of a script: stay ignored.
+        if let Ok(old) = old {
+            if old.handler() == SigHandler::SigIgn {
+                // SAFETY: puts back what was there.
+                let _ = unsafe { sigaction(signal, &old) };
+            }
+        }
+    }
+}
+
+/// The first signal that arrived, if any.
+pub fn pending_signal() -> Option<i32> {
+    match PENDING.load(Ordering::Relaxed) {
+        0 => None,
+        signal => Some(signal),
+    }
+}

@@ -1,0 +1,90 @@
+//! `shimos ls`
+
+use std::time::Duration;
+
+use crate::cli::Json;
+use crate::device::{self, Cause, Device, Status};
+use crate::error::Result;
+use crate::lookup::OrRefuse;
+use crate::output::{self, printable};
+use crate::{cpulist, duration, size};
+
+pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
+    let list = device::all(device).or_refuse("cannot list the partitions")?;
+    if args.json {
+        output::json(&list)
+    } else {
+        output::line(table(&list))
+    }
+}
+
+fn table(list: &[Status]) -> String {
+    let head = [
+        "NAME", "STATE", "CPUS", "MEMORY", "UPTIME", "KERNEL", "NOTE",
+    ];
+    let mut rows = vec![head.map(String::from).to_vec()];
+    for status in list {
+        let uptime = match status.uptime_ns {
+            0 => "-".into(),
+            ns => duration::short(Duration::from_nanos(ns)),
+        };
+        let version = match status.kernel_version.as_str() {
+            "" => "-".into(),
+            text => printable(first_word(text)),
+        };
+        rows.push(vec![
+            status.name.clone(),
+            status.state.to_string(),
+            cpulist::show(&status.cpus),
+            size::show(status.memory),
+            uptime,
+            version,
+            remark(status),
+        ]);
+    }
+    output::table(&rows)
+}
+
+/// "6.1.0-50-cloud-amd64 (debian-kernel@…) #1 SMP …" -> the version alone.
+pub fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or_default()
+}
+
+/// The last words of one that ended; a warning about one that may hang.
+fn remark(status: &Status) -> String {
+    if let Some(seconds) = super::show::silent_for(status) {
+        return format!("silent for {seconds} s, may hang");
+    }
+    match (status.cause, status.message.as_str()) {
+        (Cause::None, _) => String::new(),
+        (cause, "") => cause.name().into(),
+        (cause, message) => format!("{}: {}", cause.name(), printable(message)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::State;
+    use crate::fake;
+
+    #[test]
+    fn lines() {
+        let mut dead = fake::status("db");
+        dead.state = State::Crashed;
+        dead.cause = Cause::Panic;
+        dead.message = "Fatal\x1b".into();
+        dead.uptime_ns = 0;
+        let text = table(&[fake::status("web"), dead]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[0],
+            "NAME  STATE    CPUS  MEMORY  UPTIME  KERNEL    NOTE"
+        );
+        assert_eq!(lines[1], "web   running  2-3   1 GiB   1m40s   6.1.0-50");
+        assert_eq!(
+            lines[2],
+            "db    crashed  2-3   1 GiB   -       6.1.0-50  panic: Fatal\\x1b"
+        );
+    }
+}

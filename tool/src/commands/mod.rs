@@ -1,0 +1,41 @@
+//! One file per command.
+
+pub mod console;
+pub mod docs;
+pub mod doctor;
+pub mod dump;
+pub mod kill;
+pub mod logs;
+pub mod ls;
+pub mod restart;
+pub mod rm;
+pub mod run;
+pub mod show;
+pub mod stop;
+
+use crate::error::{Error, Result};
+use crate::output;
+
+/// Do the same for each name. An error at one does not keep the others from
+/// their turn; a signal does.
+fn each(names: &[String], mut action: impl FnMut(&str) -> Result<()>) -> Result<()> {
+    let mut failed = None;
+    for name in names {
+        match action(name) {
+            Ok(()) => {}
+            Err(e @ Error::Failed { .. }) => {
+                // The last one is reported by main().
+                if let Some(earlier) = failed.replace(e) {
+                    output::error(&earlier);
+                }
+            }
+            Err(e) => {
+                if let Some(earlier) = failed {
+                    output::error(&earlier);
+                }
+                return Err(e);
+            }
+        }
+    }
+    failed.map_or(Ok(()), Err)
+}

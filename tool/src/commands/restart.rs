@@ -1,0 +1,78 @@
+//! `shimos restart`
+
+use super::run::{Ready, bring_up, report};
+use super::{each, kill, stop};
+use crate::cli;
+use crate::device::{Device, State};
+use crate::error::{Error, Result};
+use crate::{interrupt, kernel_cmdline, lookup, output};
+
+pub fn run(device: &dyn Device, args: &cli::Restart) -> Result<()> {
+    each(&args.names.names, |name| restart(device, args, name))
+}
+
+fn restart(device: &dyn Device, args: &cli::Restart, name: &str) -> Result<()> {
+    interrupt::check()?;
+    let status = lookup::find(device, name)?;
+    if status.state == State::Created {
+        return Err(Error::new(format!(
+            "cannot restart '{name}': no kernel has been loaded"
+        )));
+    }
+    if status.state.active() {
+        if args.force {
+            kill::kill(device, &status)?;
+        } else {
+            let how = stop::stop(device, &status, args.stop_timeout)?;
+            if how.starts_with("killed") {
+                output::note(format_args!("{name}: {how}"));
+            }
+        }
+    }
+    interrupt::check()?;
+    let with_agent = kernel_cmdline::has_agent(&status.cmdline);
+    match bring_up(device, status.id, name, with_agent, args.timeout)? {
+        Ready::Up(status) => report(&status, false),
+        Ready::Failed(failure) => Err(failure.error(name).hint(format!(
+            "it stays for a look: `shimos logs {name}`, `shimos rm {name}`"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{Fake, Manner};
+    use std::time::Duration;
+
+    fn args(force: bool) -> cli::Restart {
+        cli::Restart {
+            names: cli::Names {
+                names: vec!["a".into()],
+            },
+            force,
+            stop_timeout: Duration::from_millis(20),
+            timeout: Duration::from_millis(50),
+        }
+    }
+
+    #[test]
+    fn running_or_not() {
+        let fake = Fake::with(&["a"]);
+        assert_eq!(run(&fake, &args(false)), Ok(()));
+        assert_eq!(fake.state("a"), State::Running);
+        fake.kill(1).unwrap();
+        assert_eq!(run(&fake, &args(true)), Ok(()));
+        assert_eq!(fake.state("a"), State::Running);
+        assert_eq!(fake.status(1).unwrap().starts, 3);
+    }
+
+    #[test]
+    fn it_does_not_come_up() {
+        let fake = Fake::with(&["a"]);
+        fake.manner(Manner::PanicsAtStart);
+        let error = run(&fake, &args(true)).unwrap_err();
+        assert!(error.to_string().contains("panicked"), "{error}");
+        assert_eq!(fake.state("a"), State::Crashed);
+    }
+}

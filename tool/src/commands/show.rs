@@ -1,0 +1,150 @@
+//! `shimos show`
+
+use std::time::Duration;
+
+use crate::cli;
+use crate::device::{Cause, Device, State, Status};
+use crate::error::Result;
+use crate::lookup;
+use crate::output::{self, printable};
+use crate::{cpulist, duration, size};
+
+/// The agent's heart beats once a second.
+const SILENCE: Duration = Duration::from_secs(3);
+
+pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
+    let status = lookup::find(device, &args.name)?;
+    if args.json {
+        output::json(&status)
+    } else {
+        output::line(text(&status))
+    }
+}
+
+/// Seconds since the last heartbeat of a partition that should have one.
+pub fn silent_for(status: &Status) -> Option<u64> {
+    let silence = Duration::from_nanos(status.silent_ns);
+    let beats = status.state == State::Running && status.agent != 0;
+    (beats && silence > SILENCE).then_some(silence.as_secs())
+}
+
+fn text(s: &Status) -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut row = |key: &str, value: String| rows.push(vec![format!("{key}:"), value]);
+    row("name", s.name.clone());
+    row("state", s.state.to_string());
+    if s.cause != Cause::None {
+        row("ended", s.cause.verb().into());
+    }
+    if !s.message.is_empty() {
+        row("last words", printable(&s.message));
+    }
+    row("cpus", cpulist::show(&s.cpus));
+    row("memory", size::show(s.memory));
+    for range in &s.ranges {
+        row(
+            "",
+            format!("{:#x}-{:#x}", range.start, range.end().saturating_sub(1)),
+        );
+    }
+    if !s.kernel_version.is_empty() {
+        row("kernel", printable(&s.kernel_version));
+        row("kernel size", size::show(s.kernel_bytes));
+        row(
+            "initrd size",
+            match s.initrd_bytes {
+                0 => "no initrd".into(),
+                bytes => size::show(bytes),
+            },
+        );
+        row("command line", printable(&s.cmdline));
+    }
+    row(
+        "started",
+        format!("{} times", s.starts).replace("1 times", "once"),
+    );
+    if s.uptime_ns != 0 {
+        row("uptime", duration::short(Duration::from_nanos(s.uptime_ns)));
+    }
+    if s.boot_ns != 0 {
+        row(
+            "ready after",
+            duration::seconds(Duration::from_nanos(s.boot_ns)),
+        );
+    }
+    if s.state.active() {
+        row(
+            "agent",
+            match s.agent {
+                0 => "none".into(),
+                version => format!("version {version}"),
+            },
+        );
+    }
+    if s.state == State::Running && s.agent != 0 {
+        let age = duration::seconds(Duration::from_nanos(s.silent_ns));
+        row(
+            "heartbeat",
+            match silent_for(s) {
+                Some(_) => format!("{age} ago; it may hang: `shimos kill {}` ends it", s.name),
+                None => format!("{age} ago"),
+            },
+        );
+    }
+    row("host memory", size::show(s.host_bytes));
+    let text = output::table(&rows);
+    // The continuation lines of the memory ranges carry no key.
+    text.lines()
+        .map(|line| {
+            line.strip_prefix(':')
+                .map_or(line.into(), |l| format!(" {l}"))
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+
+    #[test]
+    fn a_running_one() {
+        let shown = text(&fake::status("web"));
+        for line in [
+            "name:          web",
+            "state:         running",
+            "cpus:          2-3",
+            "memory:        1 GiB",
+            "               0x100000000-0x13fffffff",
+            "ready after:   2.31 s",
+            "heartbeat:     0.40 s ago",
+            "started:       once",
+        ] {
+            assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
+        }
+        assert!(!shown.contains("ended"));
+    }
+
+    #[test]
+    fn a_silent_one() {
+        let mut status = fake::status("web");
+        status.silent_ns = 7_500_000_000;
+        assert_eq!(silent_for(&status), Some(7));
+        assert!(text(&status).contains("7.50 s ago; it may hang: `shimos kill web` ends it"));
+        status.agent = 0;
+        assert_eq!(silent_for(&status), None);
+    }
+
+    #[test]
+    fn a_dead_one() {
+        let mut status = fake::status("web");
+        status.state = State::Crashed;
+        status.cause = Cause::Panic;
+        status.message = "Fatal exception".into();
+        let shown = text(&status);
+        assert!(shown.contains("ended:         panicked"));
+        assert!(shown.contains("last words:    Fatal exception"));
+        assert!(!shown.contains("heartbeat"));
+    }
+}

@@ -1,0 +1,249 @@
+//! What the commands know of KLoader: a trait, so that they can be tested
+//! against a fake, and the plain types that pass through it.
+
+use std::fmt;
+use std::fs::File;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    Created,
+    Loaded,
+    Starting,
+    Running,
+    Stopping,
+    Stopped,
+    Crashed,
+    Unknown,
+}
+
+impl State {
+    pub fn from_raw(raw: u32) -> Self {
+        match raw {
+            1 => State::Created,
+            2 => State::Loaded,
+            3 => State::Starting,
+            4 => State::Running,
+            5 => State::Stopping,
+            6 => State::Stopped,
+            7 => State::Crashed,
+            _ => State::Unknown,
+        }
+    }
+
+    /// Do its CPUs run?
+    pub fn active(self) -> bool {
+        matches!(self, State::Starting | State::Running | State::Stopping)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Created => "created",
+            State::Loaded => "loaded",
+            State::Starting => "starting",
+            State::Running => "running",
+            State::Stopping => "stopping",
+            State::Stopped => "stopped",
+            State::Crashed => "crashed",
+            State::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Why a partition last stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cause {
+    None,
+    Poweroff,
+    Reboot,
+    Halt,
+    Panic,
+    Reset,
+    Killed,
+    Unknown,
+}
+
+impl Cause {
+    pub fn from_raw(raw: u32) -> Self {
+        match raw {
+            0 => Cause::None,
+            1 => Cause::Poweroff,
+            2 => Cause::Reboot,
+            3 => Cause::Halt,
+            4 => Cause::Panic,
+            5 => Cause::Reset,
+            6 => Cause::Killed,
+            _ => Cause::Unknown,
+        }
+    }
+
+    /// One word, for tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Cause::None => "none",
+            Cause::Poweroff => "poweroff",
+            Cause::Reboot => "reboot",
+            Cause::Halt => "halt",
+            Cause::Panic => "panic",
+            Cause::Reset => "reset",
+            Cause::Killed => "killed",
+            Cause::Unknown => "unknown",
+        }
+    }
+
+    /// What the partition did: "it …".
+    pub fn verb(self) -> &'static str {
+        match self {
+            Cause::None | Cause::Unknown => "stopped",
+            Cause::Poweroff => "powered off",
+            Cause::Reboot => "rebooted",
+            Cause::Halt => "halted",
+            Cause::Panic => "panicked",
+            Cause::Reset => "reset itself",
+            Cause::Killed => "was killed",
+        }
+    }
+}
+
+/// A piece of physical memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Range {
+    pub start: u64,
+    pub size: u64,
+}
+
+impl Range {
+    /// The first address behind it; ranges that wrap end at the last address.
+    pub fn end(self) -> u64 {
+        self.start.saturating_add(self.size)
+    }
+}
+
+/// What this KLoader is and whether this host can serve.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Info {
+    pub version: u32,
+    pub memory_min: u64,
+    pub memory_align: u64,
+    pub partitions: u32,
+    pub host_ok: bool,
+    pub host_problem: String,
+}
+
+/// Everything there is to know about one partition. The names in JSON are those
+/// of `struct shimos_status`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    pub name: String,
+    pub id: u32,
+    pub state: State,
+    pub cause: Cause,
+    pub message: String,
+    pub cpus: Vec<u32>,
+    pub memory: u64,
+    pub ranges: Vec<Range>,
+    pub starts: u32,
+    pub agent: u32,
+    pub uptime_ns: u64,
+    pub boot_ns: u64,
+    pub silent_ns: u64,
+    pub host_bytes: u64,
+    pub kernel_bytes: u64,
+    pub initrd_bytes: u64,
+    pub kernel_version: String,
+    pub cmdline: String,
+    pub event: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct CreateRequest {
+    pub name: String,
+    pub cpus: Vec<u32>,
+    pub memory: u64,
+    pub restart_on_reboot: bool,
+}
+
+/// What `wait` saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub event: u64,
+    pub state: State,
+    pub cause: Cause,
+}
+
+/// A call that KLoader refused: the error number and KLoader's own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub errno: Errno,
+    pub text: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.text.is_empty() {
+            return f.write_str(&self.text);
+        }
+        f.write_str(match self.errno {
+            Errno::ENOENT | Errno::ESRCH => "there is no such partition (any more)",
+            Errno::EEXIST => "a partition of that name exists",
+            Errno::EBUSY => "it is in use, or not in a state that allows it",
+            Errno::EPERM | Errno::EACCES => "only root may do that",
+            Errno::EPROTO => "the shimos tool and the shimos_kloader module do not fit each other",
+            Errno::ENOMEM => "there is not enough memory",
+            Errno::ENOEXEC => "that is not a kernel KLoader can start",
+            Errno::ENOTTY => {
+                "/dev/shimos is not KLoader's device, or KLoader is of another version"
+            }
+            errno => errno.desc(),
+        })
+    }
+}
+
+pub type Outcome<T> = std::result::Result<T, Refusal>;
+
+/// KLoader. Calls may block; a signal makes a blocked one fail with `EINTR`.
+pub trait Device {
+    fn info(&self) -> Outcome<Info>;
+    /// Take CPUs and memory; the number of the new partition, never reused.
+    fn create(&self, request: &CreateRequest) -> Outcome<u32>;
+    fn load(&self, id: u32, kernel: &File, initrd: Option<&File>, cmdline: &str) -> Outcome<()>;
+    fn start(&self, id: u32, without_agent: bool) -> Outcome<()>;
+    /// Ask for an orderly power-off; returns at once.
+    fn stop(&self, id: u32) -> Outcome<()>;
+    /// Park its CPUs now.
+    fn kill(&self, id: u32) -> Outcome<()>;
+    /// Give CPUs and memory back.
+    fn destroy(&self, id: u32) -> Outcome<()>;
+    fn status(&self, id: u32) -> Outcome<Status>;
+    /// The partition with the lowest number above `id`.
+    fn next(&self, id: u32) -> Outcome<Option<Status>>;
+    /// Sleep until the event count is not `event`; `None` after the timeout.
+    fn wait(&self, id: u32, event: u64, timeout: Duration) -> Outcome<Option<Change>>;
+    fn console(&self, id: u32) -> Outcome<File>;
+    fn memory(&self, id: u32) -> Outcome<File>;
+}
+
+/// All partitions, oldest first.
+pub fn all(device: &dyn Device) -> Outcome<Vec<Status>> {
+    let mut list = Vec::new();
+    let mut last = 0;
+    while let Some(status) = device.next(last)? {
+        if status.id <= last {
+            break;
+        }
+        last = status.id;
+        list.push(status);
+    }
+    Ok(list)
+}

@@ -1,0 +1,128 @@
+//! How a command fails: one line that says what and why, one that says what to
+//! do about it.
+
+use std::fmt;
+use std::io;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Something is wrong. `hint` is what to do about it, where that is known.
+    Failed {
+        message: String,
+        hint: Option<String>,
+    },
+    /// A signal (its number) ended the command; `undone` says what was undone.
+    Interrupted { signal: i32, undone: Option<String> },
+    /// Whoever read our output has gone: the end, but no error.
+    OutputClosed,
+    /// Everything has been said already; only the exit code is left.
+    Reported,
+}
+
+impl Error {
+    pub fn new(message: impl Into<String>) -> Self {
+        Error::Failed {
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// Say what to do about it.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        match self {
+            Error::Failed { message, .. } => Error::Failed {
+                message,
+                hint: Some(hint.into()),
+            },
+            other => other,
+        }
+    }
+
+    /// Put "`what`: " before the message.
+    pub fn context(self, what: impl fmt::Display) -> Self {
+        match self {
+            Error::Failed { message, hint } => Error::Failed {
+                message: format!("{what}: {message}"),
+                hint,
+            },
+            other => other,
+        }
+    }
+
+    pub fn interrupted(signal: i32) -> Self {
+        Error::Interrupted {
+            signal,
+            undone: None,
+        }
+    }
+
+    /// 0 success, 1 failure, 2 usage (clap's), 128 + n ended by signal n.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Failed { .. } | Error::Reported => 1,
+            Error::Interrupted { signal, .. } => 128u8.wrapping_add((*signal & 0x7f) as u8),
+            Error::OutputClosed => 0,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Failed { message, .. } => f.write_str(message),
+            Error::Interrupted { signal, .. } => match signal {
+                2 => f.write_str("interrupted"),
+                n => write!(f, "ended by signal {n}"),
+            },
+            Error::OutputClosed => f.write_str("output closed"),
+            Error::Reported => f.write_str("failed"),
+        }
+    }
+}
+
+/// The system's words for an I/O error, without Rust's "(os error 2)".
+pub fn io_text(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(code) => nix::errno::Errno::from_raw(code).desc().to_string(),
+        None => error.to_string(),
+    }
+}
+
+pub trait IoContext<T> {
+    /// `what`: the sentence's beginning, "cannot read /boot/vmlinuz".
+    fn or_fail(self, what: impl fmt::Display) -> Result<T>;
+}
+
+impl<T> IoContext<T> for io::Result<T> {
+    fn or_fail(self, what: impl fmt::Display) -> Result<T> {
+        self.map_err(|e| Error::new(format!("{what}: {}", io_text(&e))))
+    }
+}
+
+impl<T> IoContext<T> for nix::Result<T> {
+    fn or_fail(self, what: impl fmt::Display) -> Result<T> {
+        self.map_err(|e| Error::new(format!("{what}: {}", e.desc())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes() {
+        assert_eq!(Error::new("x").exit_code(), 1);
+        assert_eq!(Error::interrupted(2).exit_code(), 130);
+        assert_eq!(Error::interrupted(15).exit_code(), 143);
+        assert_eq!(Error::OutputClosed.exit_code(), 0);
+    }
+
+    #[test]
+    fn context_and_hint() {
+        let e = Error::new("no").hint("do").context("run");
+        assert_eq!(e.to_string(), "run: no");
+        assert!(matches!(e, Error::Failed { hint: Some(h), .. } if h == "do"));
+    }
+}

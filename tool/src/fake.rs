@@ -1,0 +1,223 @@
+//! KLoader for unit tests: partitions that exist in memory only.
+
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use crate::device::{
+    Cause, Change, CreateRequest, Device, Info, Outcome, Range, Refusal, State, Status,
+};
+
+/// How the partitions behave.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    #[default]
+    Obedient,
+    Deaf,
+    NoAgent,
+    PanicsAtStart,
+    HangsAtStart,
+    RefusesStart,
+}
+
+#[derive(Default)]
+pub struct Fake {
+    list: RefCell<Vec<Status>>,
+    last: Cell<u32>,
+    manner: Cell<Manner>,
+}
+
+/// A running partition.
+pub fn status(name: &str) -> Status {
+    Status {
+        name: name.into(),
+        id: 1,
+        state: State::Running,
+        cause: Cause::None,
+        message: String::new(),
+        cpus: vec![2, 3],
+        memory: 1 << 30,
+        ranges: vec![Range {
+            start: 4 << 30,
+            size: 1 << 30,
+        }],
+        starts: 1,
+        agent: 1,
+        uptime_ns: 100_000_000_000,
+        boot_ns: 2_310_000_000,
+        silent_ns: 400_000_000,
+        host_bytes: 100_000,
+        kernel_bytes: 14 << 20,
+        initrd_bytes: 30 << 20,
+        kernel_version: "6.1.0-50 (debian) #1 SMP".into(),
+        cmdline: "rdinit=/shimos/init quiet".into(),
+        event: 3,
+    }
+}
+
+fn refusal<T>(errno: Errno, text: &str) -> Outcome<T> {
+    Err(Refusal {
+        errno,
+        text: text.into(),
+    })
+}
+
+impl Fake {
+    pub fn with(names: &[&str]) -> Self {
+        let fake = Fake::default();
+        for (name, id) in names.iter().zip(1..) {
+            let mut status = status(name);
+            status.id = id;
+            fake.list.borrow_mut().push(status);
+            fake.last.set(id);
+        }
+        fake
+    }
+
+    pub fn manner(&self, manner: Manner) {
+        self.manner.set(manner);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.list.borrow().is_empty()
+    }
+
+    pub fn state(&self, name: &str) -> State {
+        let list = self.list.borrow();
+        list.iter().find(|s| s.name == name).unwrap().state
+    }
+
+    fn change<T>(&self, id: u32, action: impl FnOnce(&mut Status) -> Outcome<T>) -> Outcome<T> {
+        let mut list = self.list.borrow_mut();
+        match list.iter_mut().find(|s| s.id == id) {
+            Some(status) => {
+                status.event += 1;
+                action(status)
+            }
+            None => refusal(Errno::ENOENT, ""),
+        }
+    }
+}
+
+impl Device for Fake {
+    fn info(&self) -> Outcome<Info> {
+        Ok(Info {
+            version: 1,
+            memory_min: 64 << 20,
+            memory_align: 4 << 20,
+            partitions: 0,
+            host_ok: true,
+            host_problem: String::new(),
+        })
+    }
+
+    fn create(&self, request: &CreateRequest) -> Outcome<u32> {
+        let id = self.last.get() + 1;
+        self.last.set(id);
+        let mut new = status(&request.name);
+        new.id = id;
+        new.state = State::Created;
+        new.starts = 0;
+        self.list.borrow_mut().push(new);
+        Ok(id)
+    }
+
+    fn load(&self, id: u32, _: &File, _: Option<&File>, cmdline: &str) -> Outcome<()> {
+        self.change(id, |s| {
+            s.state = State::Loaded;
+            s.cmdline = cmdline.into();
+            Ok(())
+        })
+    }
+
+    fn start(&self, id: u32, without_agent: bool) -> Outcome<()> {
+        let manner = self.manner.get();
+        self.change(id, |s| {
+            if s.state.active() {
+                return refusal(Errno::EBUSY, "it runs");
+            }
+            s.starts += 1;
+            s.cause = Cause::None;
+            s.state = match manner {
+                Manner::HangsAtStart => State::Starting,
+                Manner::RefusesStart => return refusal(Errno::EIO, "no means no"),
+                Manner::PanicsAtStart => {
+                    s.cause = Cause::Panic;
+                    s.message = "Fatal exception".into();
+                    State::Crashed
+                }
+                _ => State::Running,
+            };
+            s.agent = u32::from(!without_agent);
+            Ok(())
+        })
+    }
+
+    fn stop(&self, id: u32) -> Outcome<()> {
+        let manner = self.manner.get();
+        self.change(id, |s| match manner {
+            Manner::NoAgent => refusal(Errno::ENOTCONN, "no agent"),
+            Manner::Deaf => {
+                s.state = State::Stopping;
+                Ok(())
+            }
+            _ => {
+                s.state = State::Stopped;
+                s.cause = Cause::Poweroff;
+                Ok(())
+            }
+        })
+    }
+
+    fn kill(&self, id: u32) -> Outcome<()> {
+        self.change(id, |s| {
+            s.state = State::Stopped;
+            s.cause = Cause::Killed;
+            Ok(())
+        })
+    }
+
+    fn destroy(&self, id: u32) -> Outcome<()> {
+        self.change(id, |s| match s.state.active() {
+            true => refusal(Errno::EBUSY, "it runs"),
+            false => Ok(()),
+        })?;
+        self.list.borrow_mut().retain(|s| s.id != id);
+        Ok(())
+    }
+
+    fn status(&self, id: u32) -> Outcome<Status> {
+        let list = self.list.borrow();
+        match list.iter().find(|s| s.id == id) {
+            Some(status) => Ok(status.clone()),
+            None => refusal(Errno::ENOENT, ""),
+        }
+    }
+
+    fn next(&self, id: u32) -> Outcome<Option<Status>> {
+        Ok(self.list.borrow().iter().find(|s| s.id > id).cloned())
+    }
+
+    fn wait(&self, id: u32, event: u64, timeout: Duration) -> Outcome<Option<Change>> {
+        let now = self.status(id)?;
+        if now.event == event {
+            std::thread::sleep(timeout.min(Duration::from_millis(5)));
+            return Ok(None);
+        }
+        Ok(Some(Change {
+            event: now.event,
+            state: now.state,
+            cause: now.cause,
+        }))
+    }
+
+    fn console(&self, _: u32) -> Outcome<File> {
+        refusal(Errno::EOPNOTSUPP, "")
+    }
+
+    fn memory(&self, _: u32) -> Outcome<File> {
+        refusal(Errno::EOPNOTSUPP, "")
+    }
+}

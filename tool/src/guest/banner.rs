@@ -1,0 +1,201 @@
+//! The log of a kernel that has not come far enough to have a VMCOREINFO: find
+//! the text ring by its first line, "Linux version …", and follow it.
+//!
+//! A block in the ring is the record's id and its text; the next block begins at
+//! a multiple of 8 and has the next id. The first id is the same in all kernels
+//! with rings of the same size: printk_ringbuffer.h starts counting shortly
+//! before an overflow.
+
+use memchr::memmem;
+
+use super::memory::{CHUNK, Memory, field_u64};
+use crate::interrupt;
+
+const BANNER: &[u8] = b"Linux version ";
+const ID_MASK: u64 = u64::MAX >> 2;
+/// The first ids of rings with 2^4 to 2^21 records: -(2^n), but for the state's
+/// two bits.
+const MIN_BITS: u32 = 4;
+const MAX_BITS: u32 = 21;
+/// The longest a record can be (LOG_LINE_MAX and some), rounded up.
+const MAX_TEXT: usize = 2048;
+/// A ring that has VMCOREINFO by the time it wraps is not our business.
+const MAX_RING: usize = 1 << 20;
+const MAX_RECORDS: usize = 1 << 14;
+
+/// The lines of the log, oldest first. With several rings, left behind by
+/// earlier kernels in the same memory, the shortest one: it is the one that did
+/// not come far enough.
+pub fn search(memory: &dyn Memory) -> Vec<String> {
+    let mut best: Option<Vec<String>> = None;
+    for range in memory.ranges() {
+        let mut buffer = vec![0; CHUNK + 64];
+        let mut at = range.start;
+        while at < range.end() {
+            if interrupt::check().is_err() {
+                return Vec::new();
+            }
+            let got = fill(memory, at, &mut buffer);
+            let data = buffer.get(..got).unwrap_or_default();
+            for found in memmem::find_iter(data, BANNER) {
+                if found >= CHUNK + 8 {
+                    continue;
+                }
+                let Some(block) = found.checked_sub(8) else {
+                    continue;
+                };
+                if !is_first(data, block) {
+                    continue;
+                }
+                let lines = follow(memory, at + block as u64);
+                if best.as_ref().is_none_or(|b| lines.len() < b.len()) {
+                    best = Some(lines);
+                }
+            }
+            if got == 0 {
+                break;
+            }
+            // An id in one chunk, its text in the next: 64 bytes of overlap.
+            at = at.saturating_add(CHUNK as u64);
+        }
+    }
+    best.unwrap_or_default()
+}
+
+fn fill(memory: &dyn Memory, address: u64, buffer: &mut [u8]) -> usize {
+    let mut done = 0;
+    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
+        match memory.read(address.saturating_add(done as u64), rest) {
+            0 => break,
+            n => done += n,
+        }
+    }
+    done
+}
+
+/// Is there a first id at this place?
+fn is_first(data: &[u8], at: usize) -> bool {
+    if at % 8 != 0 {
+        return false;
+    }
+    let Some(id) = field_u64(data, at as u64) else {
+        return false;
+    };
+    (MIN_BITS..=MAX_BITS).any(|bits| id == 0u64.wrapping_sub(1 << bits) & ID_MASK)
+}
+
+/// All texts from the block at this address on.
+fn follow(memory: &dyn Memory, address: u64) -> Vec<String> {
+    let mut ring = vec![0; MAX_RING];
+    let got = fill(memory, address, &mut ring);
+    let ring = ring.get(..got).unwrap_or_default();
+    let mut lines = Vec::new();
+    let mut at = 0;
+    let mut id = field_u64(ring, 0);
+    while let Some(this) = id.filter(|_| lines.len() < MAX_RECORDS) {
+        let start = at + 8;
+        // Empty lines have no block: their ids are skipped.
+        let next = (start..ring.len().min(start + MAX_TEXT))
+            .step_by(8)
+            .find_map(|n| {
+                let found = field_u64(ring, n as u64)?;
+                let ahead = found.wrapping_sub(this) & ID_MASK;
+                (found & !ID_MASK == 0 && (1..=8).contains(&ahead)).then_some((n, found))
+            });
+        let end = next.map_or(ring.len().min(start + MAX_TEXT), |(n, _)| n);
+        let block = ring.get(start..end).unwrap_or_default();
+        // The text has no end mark, only padding up to the next block; behind
+        // the last one is whatever was there.
+        let text = block.split(|b| *b == 0).next().unwrap_or_default();
+        lines.extend(
+            String::from_utf8_lossy(text)
+                .lines()
+                .map(crate::output::printable),
+        );
+        match next {
+            Some((n, found)) => {
+                at = n;
+                id = Some(found);
+            }
+            None => id = None,
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guest::sample::{Image, Random};
+
+    const FIRST: u64 = 0x3fff_ffff_ffff_f000;
+
+    fn ring(lines: &[&str]) -> Vec<u8> {
+        let mut data = Vec::new();
+        for (id, line) in (FIRST..).zip(lines) {
+            if line.is_empty() {
+                continue;
+            }
+            data.extend_from_slice(&(id & ID_MASK).to_le_bytes());
+            data.extend_from_slice(line.as_bytes());
+            data.resize(data.len().next_multiple_of(8), 0);
+        }
+        data
+    }
+
+    #[test]
+    fn lines_in_order() {
+        let mut image = Image::new(0x1000_0000, 4 << 20);
+        image.put(0x1000_0000 + 0x5008, b"Linux version %s (not this one)");
+        let text = ring(&[
+            "Linux version 6.1",
+            "Command line: x",
+            "",
+            "12345678",
+            "end\nof it",
+        ]);
+        // Across the border of two chunks.
+        image.put(0x1000_0000 + CHUNK as u64 - 8, &text);
+        assert_eq!(
+            search(&image),
+            [
+                "Linux version 6.1",
+                "Command line: x",
+                "12345678",
+                "end",
+                "of it"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_shorter_of_two() {
+        let mut image = Image::new(0, 4 << 20);
+        image.put(0x10000, &ring(&["Linux version old", "a", "b", "c"]));
+        image.put(0x200000, &ring(&["Linux version new", "a"]));
+        assert_eq!(search(&image), ["Linux version new", "a"]);
+    }
+
+    #[test]
+    fn ids_may_overflow() {
+        let lines: Vec<String> = (0..5000).map(|n| format!("l{n}")).collect();
+        let mut refs: Vec<&str> = lines.iter().map(String::as_str).collect();
+        refs[0] = "Linux version 1";
+        let mut image = Image::new(0, 4 << 20);
+        image.put(0x10000, &ring(&refs));
+        assert_eq!(search(&image).len(), 5000);
+    }
+
+    #[test]
+    fn nothing_there_and_damage() {
+        assert!(search(&Image::new(0, 1 << 20)).is_empty());
+        let mut image = Image::new(0, 1 << 20);
+        image.put(0x10000, &ring(&["Linux version 6.1", "one", "two"]));
+        let mut random = Random::new(3);
+        for _ in 0..50 {
+            let mut bad = image.clone();
+            bad.put(0x10000 + random.next() % 64, &random.next().to_le_bytes());
+            let _ = search(&bad);
+        }
+    }
+}

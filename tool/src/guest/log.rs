@@ -1,0 +1,120 @@
+//! The kernel log of a partition, from the best source there is.
+
+use super::memory::{FileMemory, Memory};
+use super::paging::AddressSpace;
+use super::printk::{Record, Ring};
+use super::vmcoreinfo::{self, Vmcoreinfo};
+use super::{banner, last_log};
+use crate::device::{Device, Status};
+use crate::error::Result;
+use crate::lookup::OrRefuse;
+
+/// Where the lines came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The log itself.
+    Ring,
+    /// The log of a kernel that came not far: no times.
+    EarlyRing,
+    /// What the agent saved at a panic.
+    LastLog,
+    Nothing,
+}
+
+impl Source {
+    pub fn explain(self) -> &'static str {
+        match self {
+            Source::Ring => "read from the kernel's log, found by VMCOREINFO",
+            Source::EarlyRing => {
+                "read from the early log, found by its first line: the kernel has no VMCOREINFO yet"
+            }
+            Source::LastLog => "the kernel's log is gone; this is what the agent saved of it",
+            Source::Nothing => "there is no kernel log in its memory",
+        }
+    }
+}
+
+pub fn open(device: &dyn Device, status: &Status) -> Result<FileMemory> {
+    let file = device
+        .memory(status.id)
+        .or_refuse(format_args!("cannot read the memory of '{}'", status.name))?;
+    Ok(FileMemory::new(file, &status.ranges))
+}
+
+/// VMCOREINFO of the kernel that runs there: of its version, and leading to a
+/// log. (Memory may still hold notes of earlier kernels.)
+pub fn describe(memory: &dyn Memory, status: &Status) -> Option<Vmcoreinfo> {
+    let release = status.kernel_version.split_whitespace().next();
+    let fits = |info: &Vmcoreinfo| {
+        release.is_none_or(|r| r == info.release())
+            && AddressSpace::new(memory, info)
+                .is_some_and(|space| Ring::new(&space, info).is_some())
+    };
+    vmcoreinfo::search(memory, &fits)
+}
+
+/// The log as records, if the kernel has come that far.
+pub fn records(memory: &dyn Memory, info: &Vmcoreinfo, from: u64, open: bool) -> Vec<Record> {
+    let Some(space) = AddressSpace::new(memory, info) else {
+        return Vec::new();
+    };
+    Ring::new(&space, info).map_or_else(Vec::new, |ring| ring.records(from, open))
+}
+
+pub fn lines_of(records: &[Record]) -> Vec<String> {
+    records.iter().flat_map(Record::lines).collect()
+}
+
+/// All lines of the log that can be found.
+pub fn read(memory: &dyn Memory, status: &Status) -> (Vec<String>, Source) {
+    if let Some(info) = describe(memory, status) {
+        let lines = lines_of(&records(memory, &info, 0, true));
+        if !lines.is_empty() {
+            return (lines, Source::Ring);
+        }
+    }
+    let lines = banner::search(memory);
+    if !lines.is_empty() {
+        return (lines, Source::EarlyRing);
+    }
+    let lines = last_log::search(memory, &status.name);
+    if !lines.is_empty() {
+        return (lines, Source::LastLog);
+    }
+    (lines, Source::Nothing)
+}
+
+/// The last lines, or none: for when there is something worse to report.
+pub fn tail(device: &dyn Device, status: &Status, count: usize) -> Vec<String> {
+    let Ok(memory) = open(device, status) else {
+        return Vec::new();
+    };
+    let (mut lines, _) = read(&memory, status);
+    let skip = lines.len().saturating_sub(count);
+    lines.drain(..skip);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+    use crate::guest::sample;
+
+    #[test]
+    fn the_best_source() {
+        let (mut image, _) = sample::kernel();
+        let mut status = fake::status("web");
+        status.kernel_version = "6.1.0-sample (x) #1".into();
+        assert_eq!(read(&image, &status), (vec![], Source::Nothing));
+        sample::log(&mut image, &["Linux version 6.1", "b"]);
+        let (lines, source) = read(&image, &status);
+        assert_eq!(source, Source::Ring);
+        assert_eq!(lines[1], "[    1.000001] b");
+        // A note of another kernel is not believed.
+        status.kernel_version = "6.12".into();
+        let (lines, source) = read(&image, &status);
+        assert_eq!(source, Source::EarlyRing);
+        assert_eq!(lines, ["Linux version 6.1", "b"]);
+    }
+}

@@ -1,0 +1,280 @@
+//! The partition's kernel command line: split it as the kernel does, refuse
+//! what would override containment, add what the agent needs.
+
+use crate::abi::CMDLINE_LEN;
+
+/// Parameters that a user may not give, each with the reason. Names as the
+/// kernel compares them: `-` counts as `_`. KLoader checks too and has the last
+/// word; this table is here to say why.
+const REFUSED: &[(&str, &str)] = &[
+    ("no_ipi_broadcast", IPI),
+    ("reboot", REBOOT),
+    (
+        "panic",
+        "a panic must end in the agent, not in a reboot of the machine",
+    ),
+    ("pci", DEVICES),
+    ("acpi", TABLES),
+    ("acpi_rsdp", TABLES),
+    ("acpi_force_table_verification", TABLES),
+    ("efi", "the firmware belongs to the host"),
+    ("add_efi_memmap", MEMORY),
+    ("noefi", "the firmware belongs to the host"),
+    ("tsc", CLOCK),
+    ("notsc", CLOCK),
+    ("tsc_early_khz", CLOCK),
+    ("apic", APIC),
+    ("noapic", APIC),
+    ("nolapic", APIC),
+    ("disableapic", APIC),
+    ("lapic", APIC),
+    ("x2apic", APIC),
+    ("nox2apic", APIC),
+    ("x2apic_phys", APIC),
+    ("disable_cpu_apicid", APIC),
+    ("apic_extnmi", "NMIs from outside belong to the host"),
+    ("8250.nr_uarts", UART),
+    ("8250_core.nr_uarts", UART),
+    ("mem", MEMORY),
+    ("memmap", MEMORY),
+    ("maxcpus", CPUS),
+    ("nr_cpus", CPUS),
+    ("nosmp", CPUS),
+    ("possible_cpus", CPUS),
+    ("additional_cpus", CPUS),
+    ("cpu0_hotplug", CPUS),
+    ("dis_ucode_ldr", "microcode is the host's to load"),
+    ("microcode", "microcode is the host's to load"),
+    ("bootconfig", "it would add parameters that nobody checked"),
+    (
+        "crashkernel",
+        "a crash kernel would run without containment; use `shimos dump`",
+    ),
+];
+
+const IPI: &str = "without it, the partition interrupts the host's CPUs";
+const REBOOT: &str = "any other way to reboot resets the whole machine";
+const DEVICES: &str = "the PCI devices belong to the host";
+const TABLES: &str = "KLoader describes the partition's hardware in its own ACPI tables";
+const CLOCK: &str =
+    "KLoader tells the partition the host's clock rate; calibrating again uses the host's timers";
+const APIC: &str = "the partition may use its CPUs' local APICs only, in the mode the host uses";
+const UART: &str = "the serial ports belong to the host";
+const MEMORY: &str = "KLoader says which memory belongs to the partition; use --memory";
+const CPUS: &str = "KLoader says which CPUs belong to the partition; use --cpus";
+
+/// One parameter as the kernel takes it apart.
+#[derive(Debug, PartialEq, Eq)]
+struct Parameter<'a> {
+    /// As written, quotes included.
+    text: &'a str,
+    name: String,
+    value: Option<&'a str>,
+}
+
+/// Split like `next_arg()` in the kernel's lib/cmdline.c.
+fn split(cmdline: &str) -> Vec<Parameter<'_>> {
+    let mut list = Vec::new();
+    let mut rest = cmdline.trim_matches(' ');
+    while !rest.is_empty() {
+        let mut in_quote = false;
+        let end = rest
+            .find(|c| {
+                in_quote ^= c == '"';
+                c == ' ' && !in_quote
+            })
+            .unwrap_or(rest.len());
+        let (text, tail) = rest.split_at(end);
+        list.push(parameter(text));
+        rest = tail.trim_start_matches(' ');
+    }
+    list
+}
+
+fn parameter(text: &str) -> Parameter<'_> {
+    let bare = match text.strip_prefix('"') {
+        Some(bare) => bare.strip_suffix('"').unwrap_or(bare),
+        None => text,
+    };
+    let (name, value) = match bare.split_once('=') {
+        // The kernel does not take a leading '=' for a separator.
+        Some(("", _)) | None => (bare, None),
+        Some((name, value)) => (name, Some(value)),
+    };
+    let value = value.map(|v| match v.strip_prefix('"') {
+        Some(v) => v.strip_suffix('"').unwrap_or(v),
+        None => v,
+    });
+    Parameter {
+        text,
+        name: name.replace('-', "_"),
+        value,
+    }
+}
+
+/// Why a user may not pass this command line, if so: one reason per parameter.
+pub fn problems(cmdline: &str) -> Vec<String> {
+    let mut problems = Vec::new();
+    if let Some(odd) = cmdline.chars().find(|c| !matches!(c, ' '..='~')) {
+        return vec![format!(
+            "the command line contains {odd:?}; only printable ASCII is allowed"
+        )];
+    }
+    if cmdline.matches('"').count() % 2 != 0 {
+        return vec![
+            "the command line has an odd number of double quotes; the parameters behind it would be swallowed"
+                .into(),
+        ];
+    }
+    for parameter in split(cmdline) {
+        if parameter.text == "--" {
+            problems.push(
+                "'--' is not allowed: what comes behind it goes to init, also what KLoader adds"
+                    .into(),
+            );
+        }
+        if let Some((_, why)) = REFUSED.iter().find(|(name, _)| *name == parameter.name) {
+            problems.push(format!("'{}' is not allowed: {why}", parameter.text));
+        }
+        if parameter.name == "SHIMOS_INIT" {
+            problems.push(format!(
+                "'{}' is not allowed: shimos sets it, use rdinit= instead",
+                parameter.text
+            ));
+        }
+    }
+    problems
+}
+
+/// The command line to hand to KLoader: the user's, and what the agent needs
+/// before it.
+pub fn compose(user: &str, with_agent: bool) -> Result<String, String> {
+    let parameters = split(user);
+    let mut words: Vec<String> = Vec::new();
+    if with_agent {
+        words.push("rdinit=/shimos/init".into());
+        let own_init = parameters.iter().rev().find(|p| p.name == "rdinit");
+        if let Some(init) = own_init.and_then(|p| p.value).filter(|v| !v.is_empty()) {
+            words.push(quoted("SHIMOS_INIT", init));
+        }
+    }
+    if !parameters.iter().any(|p| p.name == "console") {
+        words.push("console=hvc0".into());
+    }
+    for parameter in &parameters {
+        if with_agent && parameter.name == "rdinit" {
+            continue;
+        }
+        words.push(parameter.text.to_string());
+    }
+    let line = words.join(" ");
+    if line.len() >= CMDLINE_LEN {
+        return Err(format!(
+            "the kernel command line is too long: {} characters with what shimos adds, {} is the most",
+            line.len(),
+            CMDLINE_LEN - 1
+        ));
+    }
+    Ok(line)
+}
+
+fn quoted(name: &str, value: &str) -> String {
+    if value.contains(' ') {
+        format!("{name}=\"{value}\"")
+    } else {
+        format!("{name}={value}")
+    }
+}
+
+/// Was this command line made for a partition with an agent?
+pub fn has_agent(cmdline: &str) -> bool {
+    split(cmdline)
+        .iter()
+        .any(|p| p.name == "rdinit" && p.value == Some("/shimos/init"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(cmdline: &str) -> Vec<String> {
+        split(cmdline).into_iter().map(|p| p.name).collect()
+    }
+
+    #[test]
+    fn splits_as_the_kernel_does() {
+        assert_eq!(names("  quiet  a-b=1 "), ["quiet", "a_b"]);
+        assert_eq!(names(r#"x="a b" y"#), ["x", "y"]);
+        assert_eq!(names(r#""x=a b" y"#), ["x", "y"]);
+        assert_eq!(names(r#"dyndbg="file x +p" z=1"#), ["dyndbg", "z"]);
+        assert_eq!(split(r#""reboot=t w""#)[0].value, Some("t w"));
+        assert_eq!(split("=x")[0].name, "=x");
+        assert!(split("   ").is_empty());
+    }
+
+    #[test]
+    fn harmless_ones_pass() {
+        for line in [
+            "",
+            "quiet loglevel=7 root=/dev/vda1 ro",
+            "panic_on_warn=1 rebooting tscx mem_encrypt=off memory=1 console=tty0",
+            r#"init="/bin/sh" systemd.unit=rescue.target"#,
+        ] {
+            assert_eq!(problems(line), Vec::<String>::new(), "{line}");
+        }
+    }
+
+    #[test]
+    fn overriding_ones_are_refused_with_a_reason() {
+        for line in [
+            "no_ipi_broadcast=0",
+            "no-ipi-broadcast=0",
+            "quiet reboot=t",
+            "panic=1",
+            "\"panic=1\"",
+            "pci=noearly",
+            "nosmp",
+            "maxcpus=1",
+            "mem=512M",
+            "memmap=1G$4G",
+            "8250.nr-uarts=4",
+            "nox2apic",
+            "efi=debug",
+            "quiet -- single",
+            "bootconfig",
+            "SHIMOS_INIT=/x",
+        ] {
+            let found = problems(line);
+            assert_eq!(found.len(), 1, "{line}: {found:?}");
+            assert!(found[0].contains("not allowed: "), "{line}: {found:?}");
+        }
+        assert_eq!(problems("panic=1 reboot=t").len(), 2);
+    }
+
+    #[test]
+    fn what_would_swallow_the_rest_is_refused() {
+        assert!(problems("x=\"abc")[0].contains("double quotes"));
+        assert!(problems("a\nb")[0].contains("printable"));
+        assert!(problems("a\tb")[0].contains("printable"));
+        assert!(problems("a=\u{e0}")[0].contains("printable"));
+    }
+
+    #[test]
+    fn composing() {
+        assert_eq!(
+            compose("quiet", true).unwrap(),
+            "rdinit=/shimos/init console=hvc0 quiet"
+        );
+        assert_eq!(
+            compose("rdinit=/bin/sh console=ttyS9 quiet", true).unwrap(),
+            "rdinit=/shimos/init SHIMOS_INIT=/bin/sh console=ttyS9 quiet"
+        );
+        assert_eq!(
+            compose("rdinit=/bin/sh", false).unwrap(),
+            "console=hvc0 rdinit=/bin/sh"
+        );
+        assert!(has_agent(&compose("", true).unwrap()));
+        assert!(!has_agent(&compose("", false).unwrap()));
+        assert!(compose(&"x".repeat(CMDLINE_LEN), true).is_err());
+    }
+}

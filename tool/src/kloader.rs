@@ -1,0 +1,252 @@
+//! The real device: `/dev/shimos`.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use crate::abi::{self, Argument as _, TargetCall};
+use crate::device::{
+    Cause, Change, CreateRequest, Device, Info, Outcome, Range, Refusal, State, Status,
+};
+use crate::error::{Error, Result, io_text};
+
+pub const PATH: &str = "/dev/shimos";
+
+pub struct KLoader {
+    file: File,
+}
+
+impl KLoader {
+    /// Open the device, or say what is missing.
+    pub fn open() -> Result<Self> {
+        match Self::try_open() {
+            Ok(device) => Ok(device),
+            Err(e) => Err(Self::open_error(&e)),
+        }
+    }
+
+    pub fn try_open() -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).open(PATH)?;
+        Ok(Self { file })
+    }
+
+    fn open_error(error: &io::Error) -> Error {
+        if !nix::unistd::geteuid().is_root() {
+            return Error::new("only root may use shimos").hint("try: sudo shimos …");
+        }
+        match error.kind() {
+            io::ErrorKind::NotFound => {
+                let loaded = Path::new("/sys/module/shimos_kloader").exists();
+                let hint = if loaded {
+                    "the module is loaded; is udev or devtmpfs running?"
+                } else {
+                    "try: modprobe shimos_kloader (and `shimos doctor` if that fails)"
+                };
+                Error::new(format!("there is no {PATH}: KLoader is not loaded")).hint(hint)
+            }
+            _ => Error::new(format!("cannot open {PATH}: {}", io_text(error)))
+                .hint("`shimos doctor` may know more"),
+        }
+    }
+
+    fn refusal(&self, errno: Errno) -> Refusal {
+        let mut argument = abi::ErrorText::new();
+        let text = match errno {
+            // Nothing was refused.
+            Errno::EINTR | Errno::ETIME => String::new(),
+            _ => match abi::error_text(&self.file, &mut argument) {
+                Ok(()) => text(&argument.text),
+                Err(_) => String::new(),
+            },
+        };
+        Refusal { errno, text }
+    }
+
+    fn target(&self, call: TargetCall, id: u32, flags: u32) -> Outcome<()> {
+        abi::target(&self.file, call, id, flags).map_err(|e| self.refusal(e))
+    }
+}
+
+/// A C string out of a fixed field; what is no UTF-8 is replaced.
+fn text(field: &[u8]) -> String {
+    let end = field.iter().position(|b| *b == 0).unwrap_or(field.len());
+    let bytes = field.get(..end).unwrap_or_default();
+    String::from_utf8_lossy(bytes).trim_end().to_string()
+}
+
+fn status_from(raw: &abi::Status) -> Status {
+    Status {
+        name: text(&raw.name),
+        id: raw.id,
+        state: State::from_raw(raw.state),
+        cause: Cause::from_raw(raw.cause),
+        message: text(&raw.message),
+        cpus: raw
+            .cpus
+            .iter()
+            .take(raw.cpu_count as usize)
+            .copied()
+            .collect(),
+        memory: raw.memory,
+        ranges: raw
+            .ranges
+            .iter()
+            .take(raw.range_count as usize)
+            .map(|r| Range {
+                start: r.start,
+                size: r.size,
+            })
+            .collect(),
+        starts: raw.starts,
+        agent: raw.agent,
+        uptime_ns: raw.uptime_ns,
+        boot_ns: raw.boot_ns,
+        silent_ns: raw.silent_ns,
+        host_bytes: raw.host_bytes,
+        kernel_bytes: raw.kernel_bytes,
+        initrd_bytes: raw.initrd_bytes,
+        kernel_version: text(&raw.kernel_version),
+        cmdline: text(&raw.cmdline),
+        event: raw.event,
+    }
+}
+
+impl Device for KLoader {
+    fn info(&self) -> Outcome<Info> {
+        let mut raw = abi::Info::new();
+        abi::info(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
+        Ok(Info {
+            version: raw.hdr.version,
+            memory_min: raw.memory_min,
+            memory_align: raw.memory_align,
+            partitions: raw.partitions,
+            host_ok: raw.host_ok == 1,
+            host_problem: text(&raw.host_problem),
+        })
+    }
+
+    fn create(&self, request: &CreateRequest) -> Outcome<u32> {
+        let mut raw = abi::Create::new();
+        let name = request.name.as_bytes();
+        match raw.name.get_mut(..name.len()) {
+            Some(field) if name.len() < abi::NAME_LEN => field.copy_from_slice(name),
+            _ => {
+                return Err(Refusal {
+                    errno: Errno::ENAMETOOLONG,
+                    text: "the name is too long".into(),
+                });
+            }
+        }
+        raw.memory = request.memory;
+        if request.restart_on_reboot {
+            raw.flags |= abi::CREATE_RESTART;
+        }
+        abi::create(&self.file, &mut raw, &request.cpus).map_err(|e| self.refusal(e))?;
+        Ok(raw.id)
+    }
+
+    fn load(&self, id: u32, kernel: &File, initrd: Option<&File>, cmdline: &str) -> Outcome<()> {
+        abi::load(&self.file, id, kernel, initrd, cmdline.as_bytes()).map_err(|e| self.refusal(e))
+    }
+
+    fn start(&self, id: u32, without_agent: bool) -> Outcome<()> {
+        let flags = if without_agent {
+            abi::START_NO_AGENT
+        } else {
+            0
+        };
+        self.target(TargetCall::Start, id, flags)
+    }
+
+    fn stop(&self, id: u32) -> Outcome<()> {
+        self.target(TargetCall::Stop, id, 0)
+    }
+
+    fn kill(&self, id: u32) -> Outcome<()> {
+        self.target(TargetCall::Kill, id, 0)
+    }
+
+    fn destroy(&self, id: u32) -> Outcome<()> {
+        self.target(TargetCall::Destroy, id, 0)
+    }
+
+    fn status(&self, id: u32) -> Outcome<Status> {
+        let mut raw = abi::Status::new();
+        raw.id = id;
+        abi::status(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
+        Ok(status_from(&raw))
+    }
+
+    fn next(&self, id: u32) -> Outcome<Option<Status>> {
+        let mut raw = abi::Status::new();
+        raw.id = id;
+        raw.flags = abi::STATUS_NEXT;
+        match abi::status(&self.file, &mut raw) {
+            Ok(()) => Ok(Some(status_from(&raw))),
+            Err(Errno::ENOENT) => Ok(None),
+            Err(e) => Err(self.refusal(e)),
+        }
+    }
+
+    fn wait(&self, id: u32, event: u64, timeout: Duration) -> Outcome<Option<Change>> {
+        let mut raw = abi::Wait::new();
+        raw.id = id;
+        raw.event = event;
+        raw.timeout_ms = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
+        match abi::wait(&self.file, &mut raw) {
+            Ok(()) => Ok(Some(Change {
+                event: raw.event,
+                state: State::from_raw(raw.state),
+                cause: Cause::from_raw(raw.cause),
+            })),
+            Err(Errno::ETIME | Errno::EINTR) => Ok(None),
+            Err(e) => Err(self.refusal(e)),
+        }
+    }
+
+    fn console(&self, id: u32) -> Outcome<File> {
+        abi::console(&self.file, id).map_err(|e| self.refusal(e))
+    }
+
+    fn memory(&self, id: u32) -> Outcome<File> {
+        abi::memory(&self.file, id).map_err(|e| self.refusal(e))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixed_fields() {
+        assert_eq!(text(b"web\0junk"), "web");
+        assert_eq!(text(b"no end"), "no end");
+        assert_eq!(text(b"a\xffb\n\0"), "a\u{fffd}b");
+        assert_eq!(text(b""), "");
+    }
+
+    #[test]
+    fn hostile_counts_are_bounded() {
+        let mut raw = abi::Status::new();
+        raw.cpu_count = u32::MAX;
+        raw.range_count = u32::MAX;
+        raw.state = 77;
+        raw.cause = 77;
+        let status = status_from(&raw);
+        assert_eq!(status.cpus.len(), abi::MAX_CPUS);
+        assert_eq!(status.ranges.len(), abi::MAX_RANGES);
+        assert_eq!(status.state, State::Unknown);
+        assert_eq!(status.cause, Cause::Unknown);
+    }
+
+    #[test]
+    fn arguments_start_with_their_header() {
+        let raw = abi::Status::new();
+        assert_eq!(raw.hdr.size as usize, size_of::<abi::Status>());
+        assert_eq!(raw.hdr.version, abi::ABI_VERSION);
+        assert_eq!(raw.id, 0);
+    }
+}

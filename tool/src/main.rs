@@ -1,0 +1,76 @@
+//! The command-line tool of SHIMOS.
+
+mod abi;
+mod cli;
+mod commands;
+mod config;
+mod cpio;
+mod cpulist;
+mod device;
+mod duration;
+mod error;
+#[cfg(test)]
+mod fake;
+mod guest;
+mod initrd;
+mod interrupt;
+mod kernel_cmdline;
+mod kernel_image;
+mod kloader;
+mod lookup;
+mod modules;
+mod name;
+mod output;
+mod progress;
+mod size;
+mod terminal;
+mod vmcore;
+mod waiting;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use error::Result;
+use kloader::KLoader;
+
+fn main() -> ExitCode {
+    terminal::restore_on_panic();
+    let cli = Cli::parse();
+    abi::catch_signals();
+    match dispatch(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            output::error(&e);
+            ExitCode::from(e.exit_code())
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<()> {
+    let verbose = cli.verbose;
+    match cli.command {
+        // These need no KLoader.
+        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Completions { shell } => commands::docs::completions(shell),
+        Command::Man { directory } => commands::docs::man(&directory),
+        command => with_device(command, &KLoader::open()?, verbose),
+    }
+}
+
+fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> {
+    match command {
+        Command::Ls(args) => commands::ls::run(device, &args),
+        Command::Show(args) => commands::show::run(device, &args),
+        Command::Logs(args) => commands::logs::run(device, &args, verbose),
+        Command::Console(args) => commands::console::run(device, &args),
+        Command::Stop(args) => commands::stop::run(device, &args),
+        Command::Kill(args) => commands::kill::run(device, &args),
+        Command::Restart(args) => commands::restart::run(device, &args),
+        Command::Rm(args) => commands::rm::run(device, &args),
+        Command::Dump(args) => commands::dump::run(device, &args),
+        Command::Run(args) => commands::run::run(device, &args, verbose),
+        Command::Doctor(_) | Command::Completions { .. } | Command::Man { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,114 @@
+//! Everything the tool prints goes through here: a closed pipe ends it quietly,
+//! and what a partition wrote cannot drive the user's terminal.
+
+use std::fmt::{self, Write as _};
+use std::io::{self, Write};
+
+use crate::error::{Error, Result, io_text};
+
+/// Map a failed write to standard output.
+pub fn written(result: io::Result<()>) -> Result<()> {
+    result.map_err(|e| match e.kind() {
+        io::ErrorKind::BrokenPipe => Error::OutputClosed,
+        _ => Error::new(format!("cannot write the output: {}", io_text(&e))),
+    })
+}
+
+/// Print one line (or several) to standard output.
+pub fn line(text: impl fmt::Display) -> Result<()> {
+    let mut out = io::stdout().lock();
+    written(writeln!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// Print a value as JSON.
+pub fn json(value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|e| Error::new(format!("cannot write JSON: {e}")))?;
+    line(text)
+}
+
+/// Say something on standard error. Nobody may be listening: that is fine.
+pub fn note(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "shimos: {text}");
+}
+
+/// A further line to what `note` said.
+pub fn detail(text: impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Show an error as the last thing a command does.
+pub fn error(error: &Error) {
+    match error {
+        Error::Failed { message, hint } => {
+            note(message);
+            if let Some(hint) = hint {
+                detail(format_args!("  {hint}"));
+            }
+        }
+        Error::Interrupted { undone, .. } => match undone {
+            Some(undone) => note(format_args!("{error}; {undone}")),
+            None => note(error),
+        },
+        Error::OutputClosed | Error::Reported => {}
+    }
+}
+
+/// Text that came from a partition, safe for a terminal: control characters
+/// (but for the tab) become `\x1b`, as dmesg shows them.
+pub fn printable(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\t' => safe.push(c),
+            c if c.is_control() => {
+                let _ = write!(safe, "\\x{:02x}", c as u32);
+            }
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Left-aligned columns, two spaces apart; the last one is not padded.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut lines = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut text = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            let _ = write!(text, "{cell:<width$}  ");
+        }
+        lines.push(text.trim_end().to_string());
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown() {
+        assert_eq!(printable("a\x1b[31mb\tc\u{9b}"), "a\\x1b[31mb\tc\\x9b");
+        assert_eq!(printable("grün"), "grün");
+    }
+
+    #[test]
+    fn tables_line_up() {
+        let rows = vec![
+            vec!["NAME".into(), "STATE".into()],
+            vec!["w".into(), "running".into()],
+        ];
+        assert_eq!(table(&rows), "NAME  STATE\nw     running");
+        assert_eq!(table(&[]), "");
+    }
+}

@@ -1,0 +1,312 @@
+//! A dump as crash and drgn read it: what /proc/vmcore of a kdump kernel would
+//! be. ELF64, one note segment, the kernel's image, then all memory.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use crate::device::Range;
+use crate::error::{Error, IoContext, Result};
+use crate::guest::memory::{CHUNK, Memory, PAGE};
+use crate::guest::paging::{AddressSpace, IMAGE_MAP};
+use crate::guest::vmcoreinfo::Vmcoreinfo;
+use crate::interrupt;
+
+const PT_LOAD: u32 = 1;
+const PT_NOTE: u32 = 4;
+const NT_PRSTATUS: u32 = 1;
+/// sizeof(struct elf_prstatus) on x86-64
+const PRSTATUS_SIZE: usize = 336;
+const EHDR_SIZE: usize = 64;
+const PHDR_SIZE: usize = 56;
+const RWX: u32 = 7;
+
+/// What the dump says about the kernel in the memory.
+#[derive(Default)]
+pub struct Kernel {
+    pub vmcoreinfo: Vec<u8>,
+    /// Virtual and physical address and size of its image.
+    pub image: Option<(u64, u64, u64)>,
+    /// Where it maps all memory.
+    pub direct_map: Option<u64>,
+}
+
+impl Kernel {
+    pub fn new(memory: &dyn Memory, info: &Vmcoreinfo) -> Self {
+        const LARGE_PAGE: u64 = 2 << 20;
+        let mut kernel = Kernel {
+            vmcoreinfo: info.text.clone(),
+            ..Kernel::default()
+        };
+        let Some(space) = AddressSpace::new(memory, info) else {
+            return kernel;
+        };
+        if let Some(text) = info.symbol("_stext") {
+            let start = text & !(LARGE_PAGE - 1);
+            let extent = space.image_extent(start);
+            if start >= IMAGE_MAP && extent != 0 {
+                kernel.image = space.translate(start).map(|phys| (start, phys, extent));
+            }
+        }
+        // A large range is sure to be mapped; a page below 1 MiB may not be.
+        let sure = memory.ranges().iter().max_by_key(|r| r.size);
+        kernel.direct_map = sure.and_then(|r| space.direct_map(r.start + r.size / 2));
+        kernel
+    }
+}
+
+struct Segment {
+    kind: u32,
+    offset: u64,
+    vaddr: u64,
+    paddr: u64,
+    size: u64,
+}
+
+/// Where everything goes in the file.
+pub struct Plan {
+    head: Vec<u8>,
+    /// Ranges with their place in the file.
+    data: Vec<(Range, u64)>,
+    total: u64,
+}
+
+impl Plan {
+    pub fn new(ranges: &[Range], cpus: usize, kernel: &Kernel) -> Result<Self> {
+        const TOO_LARGE: &str = "the memory ranges make no sense";
+        let notes = notes(cpus, &kernel.vmcoreinfo);
+        let segments_max = 2 + ranges.len();
+        let notes_at = EHDR_SIZE + PHDR_SIZE * segments_max;
+        let mut offset = ((notes_at + notes.len()) as u64).next_multiple_of(PAGE);
+        let data_at = offset;
+        let mut segments = vec![Segment {
+            kind: PT_NOTE,
+            offset: notes_at as u64,
+            vaddr: 0,
+            paddr: 0,
+            size: notes.len() as u64,
+        }];
+        let mut data = Vec::new();
+        for range in ranges {
+            data.push((*range, offset));
+            offset = offset
+                .checked_add(range.size)
+                .and_then(|end| end.checked_next_multiple_of(PAGE))
+                .ok_or_else(|| Error::new(TOO_LARGE))?;
+        }
+        segments.extend(image_segment(kernel, &data));
+        for (range, offset) in &data {
+            segments.push(Segment {
+                kind: PT_LOAD,
+                offset: *offset,
+                vaddr: kernel
+                    .direct_map
+                    .map_or(0, |base| base.wrapping_add(range.start)),
+                paddr: range.start,
+                size: range.size,
+            });
+        }
+        let mut head = ehdr(segments.len());
+        for segment in &segments {
+            put_phdr(&mut head, segment);
+        }
+        head.resize(notes_at, 0);
+        head.extend_from_slice(&notes);
+        head.resize(data_at as usize, 0);
+        Ok(Plan {
+            head,
+            data,
+            total: offset,
+        })
+    }
+
+    /// Size of the file; holes take no space.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Write it all; `progress` hears how many bytes are done. Returns how many
+    /// bytes could not be read and are zero in the dump.
+    pub fn write(
+        &self,
+        memory: &dyn Memory,
+        file: &File,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<u64> {
+        const WHAT: &str = "cannot write the dump";
+        file.write_all_at(&self.head, 0).or_fail(WHAT)?;
+        let mut buffer = vec![0; CHUNK];
+        let mut lost = 0;
+        for (range, place) in &self.data {
+            let mut done = 0;
+            while done < range.size {
+                interrupt::check()?;
+                let want = (range.size - done).min(CHUNK as u64) as usize;
+                let chunk = buffer.get_mut(..want).unwrap_or_default();
+                let got = memory.read(range.start + done, chunk).min(want);
+                if got == 0 {
+                    lost += want as u64;
+                    done += want as u64;
+                    continue;
+                }
+                let chunk = chunk.get(..got).unwrap_or_default();
+                write_sparse(file, chunk, place + done).or_fail(WHAT)?;
+                done += got as u64;
+                progress(place + done);
+            }
+        }
+        file.set_len(self.total).or_fail(WHAT)?;
+        Ok(lost)
+    }
+}
+
+/// The kernel's image lies in one of the ranges: the segment shares its bytes.
+fn image_segment(kernel: &Kernel, data: &[(Range, u64)]) -> Option<Segment> {
+    let (vaddr, paddr, size) = kernel.image?;
+    let (range, offset) = data
+        .iter()
+        .find(|(r, _)| paddr >= r.start && paddr < r.end())?;
+    Some(Segment {
+        kind: PT_LOAD,
+        offset: offset + (paddr - range.start),
+        vaddr,
+        paddr,
+        size: size.min(range.end() - paddr),
+    })
+}
+
+/// Pages of zeros become holes.
+fn write_sparse(file: &File, chunk: &[u8], at: u64) -> std::io::Result<()> {
+    let page = PAGE as usize;
+    let is_zero = |p: &[u8]| p.iter().all(|b| *b == 0);
+    let mut run: Option<usize> = None;
+    let mut position = 0;
+    for piece in chunk.chunks(page) {
+        match (is_zero(piece), run) {
+            (false, None) => run = Some(position),
+            (true, Some(start)) => {
+                let data = chunk.get(start..position).unwrap_or_default();
+                file.write_all_at(data, at + start as u64)?;
+                run = None;
+            }
+            _ => {}
+        }
+        position += piece.len();
+    }
+    match run {
+        Some(start) => {
+            let data = chunk.get(start..).unwrap_or_default();
+            file.write_all_at(data, at + start as u64)
+        }
+        None => Ok(()),
+    }
+}
+
+fn put_note(to: &mut Vec<u8>, name: &[u8], kind: u32, desc: &[u8]) {
+    to.extend_from_slice(&(name.len() as u32).to_le_bytes());
+    to.extend_from_slice(&(desc.len() as u32).to_le_bytes());
+    to.extend_from_slice(&kind.to_le_bytes());
+    to.extend_from_slice(name);
+    to.resize(to.len().next_multiple_of(4), 0);
+    to.extend_from_slice(desc);
+    to.resize(to.len().next_multiple_of(4), 0);
+}
+
+/// No registers: they are in CPUs that have been stopped from outside.
+fn notes(cpus: usize, vmcoreinfo: &[u8]) -> Vec<u8> {
+    let mut notes = Vec::new();
+    for _ in 0..cpus {
+        put_note(&mut notes, b"CORE\0", NT_PRSTATUS, &[0; PRSTATUS_SIZE]);
+    }
+    if !vmcoreinfo.is_empty() {
+        put_note(&mut notes, b"VMCOREINFO\0", 0, vmcoreinfo);
+    }
+    notes
+}
+
+fn ehdr(segments: usize) -> Vec<u8> {
+    let mut h = Vec::with_capacity(EHDR_SIZE);
+    // 64-bit, little-endian, version 1
+    h.extend_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
+    h.extend_from_slice(&4u16.to_le_bytes()); // ET_CORE
+    h.extend_from_slice(&62u16.to_le_bytes()); // x86-64
+    h.extend_from_slice(&1u32.to_le_bytes());
+    h.extend_from_slice(&0u64.to_le_bytes()); // entry
+    h.extend_from_slice(&(EHDR_SIZE as u64).to_le_bytes()); // program headers
+    h.extend_from_slice(&0u64.to_le_bytes()); // no section headers
+    h.extend_from_slice(&0u32.to_le_bytes()); // flags
+    for n in [EHDR_SIZE, PHDR_SIZE, segments, 0, 0, 0] {
+        h.extend_from_slice(&(n as u16).to_le_bytes());
+    }
+    h
+}
+
+fn put_phdr(to: &mut Vec<u8>, s: &Segment) {
+    let flags = if s.kind == PT_LOAD { RWX } else { 0 };
+    to.extend_from_slice(&s.kind.to_le_bytes());
+    to.extend_from_slice(&flags.to_le_bytes());
+    let align = if s.kind == PT_LOAD { PAGE } else { 4 };
+    for n in [s.offset, s.vaddr, s.paddr, s.size, s.size, align] {
+        to.extend_from_slice(&n.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guest::memory::{field_u32, field_u64};
+    use crate::guest::sample;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn a_dump_of_a_sample() {
+        let (image, info) = sample::kernel();
+        let kernel = Kernel::new(&image, &info);
+        assert_eq!(kernel.direct_map, Some(sample::DIRECT));
+        let plan = Plan::new(image.ranges(), 2, &kernel).unwrap();
+        let file = tempfile::tempfile().unwrap();
+        let mut heard = 0;
+        assert_eq!(plan.write(&image, &file, &mut |n| heard = n).unwrap(), 0);
+        assert_eq!(heard, plan.total());
+        let metadata = file.metadata().unwrap();
+        assert_eq!(metadata.len(), plan.total());
+        assert!(metadata.blocks() * 512 < plan.total() / 2, "has holes");
+        let mut data = vec![0; plan.total() as usize];
+        file.read_exact_at(&mut data, 0).unwrap();
+        // note, image, memory
+        assert_eq!(data[56], 3);
+        let phdr = |n: u64| 64 + 56 * n;
+        assert_eq!(field_u32(&data, phdr(0)), Some(PT_NOTE));
+        assert_eq!(
+            field_u64(&data, phdr(1) + 16),
+            Some(IMAGE_MAP + sample::OFFSET)
+        );
+        assert_eq!(field_u64(&data, phdr(1) + 24), Some(sample::IMAGE_AT));
+        assert_eq!(
+            field_u64(&data, phdr(2) + 16),
+            Some(sample::DIRECT + sample::MEMORY_AT)
+        );
+        // The image segment's bytes are those of the memory.
+        let offset = field_u64(&data, phdr(1) + 8).unwrap() as usize;
+        let mut there = [0; 8192];
+        image.read_exact(sample::IMAGE_AT, &mut there).unwrap();
+        assert_eq!(&data[offset..offset + 8192], there);
+    }
+
+    #[test]
+    fn without_vmcoreinfo_and_with_absurd_ranges() {
+        let plan = Plan::new(
+            &[Range {
+                start: 0,
+                size: 4096,
+            }],
+            1,
+            &Kernel::default(),
+        );
+        assert!(plan.is_ok());
+        let all = Range {
+            start: 1,
+            size: u64::MAX,
+        };
+        assert!(Plan::new(&[all, all], 1, &Kernel::default()).is_err());
+    }
+}
