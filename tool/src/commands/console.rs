@@ -311,12 +311,12 @@ mod tests {
     use crate::fake::Fake;
     use std::os::unix::net::UnixStream;
 
-    fn session<'a>(
-        fake: &'a Fake,
+    fn session(
+        fake: &Fake,
         console: UnixStream,
         input: UnixStream,
         terminal: bool,
-    ) -> Session<'a> {
+    ) -> Session<'_> {
         console.set_nonblocking(true).unwrap();
         Session {
             device: fake,

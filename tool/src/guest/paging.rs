@@ -74,7 +74,7 @@ impl<'a> AddressSpace<'a> {
         let mut table = self.top;
         for level in (0..self.levels).rev() {
             let shift = 12 + 9 * level;
-            let entry = self.entry(table, address >> shift & 511)?;
+            let entry = self.entry(table, (address >> shift) & 511)?;
             let next = entry & ADDRESS;
             if level == 0 || (level <= 2 && entry & LARGE != 0) {
                 let inside = (1u64 << shift) - 1;
@@ -162,8 +162,8 @@ impl<'a> AddressSpace<'a> {
     }
 
     fn has_p4d(&self, address: u64) -> bool {
-        self.entry(self.top, address >> 48 & 511)
-            .and_then(|e| self.entry(e & ADDRESS, address >> 39 & 511))
+        self.entry(self.top, (address >> 48) & 511)
+            .and_then(|e| self.entry(e & ADDRESS, (address >> 39) & 511))
             .is_some()
     }
 }
@@ -199,7 +199,7 @@ mod tests {
     fn hostile_tables() {
         let mut image = Image::new(0, 64 << 10);
         for at in 0..8192u64 {
-            image.put(at * 8, &(at << 12 | 1).to_le_bytes());
+            image.put(at * 8, &((at << 12) | 1).to_le_bytes());
         }
         let info = Vmcoreinfo::parse(
             b"NUMBER(phys_base)=0\nSYMBOL(init_top_pgt)=ffffffff80000000\n\

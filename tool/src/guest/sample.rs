@@ -135,7 +135,7 @@ pub fn kernel() -> (Image, Vmcoreinfo) {
     let mut map = |virt: u64, entry: u64| {
         let mut table = PGD;
         for shift in [39, 30] {
-            let slot = table + (virt >> shift & 511) * 8;
+            let slot = table + ((virt >> shift) & 511) * 8;
             let mut next = image.u64(slot).unwrap() & !0xfff;
             if next == 0 {
                 next = free;
@@ -145,7 +145,7 @@ pub fn kernel() -> (Image, Vmcoreinfo) {
             table = next;
         }
         // A large page, with the flags that a kernel sets.
-        image.put_u64(table + (virt >> 21 & 511) * 8, entry | 0xe3);
+        image.put_u64(table + ((virt >> 21) & 511) * 8, entry | 0xe3);
     };
     map(IMAGE_MAP + OFFSET, IMAGE_AT);
     map(DIRECT + MEMORY_AT, MEMORY_AT);
@@ -164,7 +164,7 @@ pub fn log(image: &mut Image, lines: &[&str]) {
     let mut lpos = 0u64.wrapping_sub(size);
     // begin, next and id of the records that still have their text
     let mut kept: Vec<(u64, u64, u64)> = Vec::new();
-    image.put_u64(DESCS + (count - 1) * DESC_SIZE, first_id | 3 << 62);
+    image.put_u64(DESCS + (count - 1) * DESC_SIZE, first_id | (3 << 62));
     for (seq, line) in (0u64..).zip(lines) {
         head = (head + 1) & id_mask;
         if (head.wrapping_sub(tail) & id_mask) >= count {
@@ -187,7 +187,7 @@ pub fn log(image: &mut Image, lines: &[&str]) {
                 let stays = next.wrapping_sub(*old) <= size;
                 if !stays {
                     let slot = DESCS + (id & (count - 1)) * DESC_SIZE;
-                    image.put_u64(slot, id | 3 << 62);
+                    image.put_u64(slot, id | (3 << 62));
                 }
                 stays
             });
@@ -197,7 +197,7 @@ pub fn log(image: &mut Image, lines: &[&str]) {
             lpos = next;
         }
         let desc = DESCS + index * DESC_SIZE;
-        image.put_u64(desc, head | 2 << 62);
+        image.put_u64(desc, head | (2 << 62));
         image.put_u64(desc + 8, begin);
         image.put_u64(desc + 16, next);
         let info = INFOS + index * INFO_SIZE;
@@ -220,7 +220,7 @@ pub fn log(image: &mut Image, lines: &[&str]) {
 pub fn set_state(image: &mut Image, index: u64, state: u64) {
     let desc = DESCS + index * DESC_SIZE;
     let id = image.u64(desc).unwrap() & (u64::MAX >> 2);
-    image.put_u64(desc, id | state << 62);
+    image.put_u64(desc, id | (state << 62));
 }
 
 /// Addresses of all words that are not zero and thus mean something.
