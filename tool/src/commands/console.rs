@@ -311,12 +311,7 @@ mod tests {
     use crate::fake::Fake;
     use std::os::unix::net::UnixStream;
 
-    fn session(
-        fake: &Fake,
-        console: UnixStream,
-        input: UnixStream,
-        terminal: bool,
-    ) -> Session<'_> {
+    fn session(fake: &Fake, console: UnixStream, input: UnixStream, terminal: bool) -> Session<'_> {
         console.set_nonblocking(true).unwrap();
         Session {
             device: fake,
