@@ -59,7 +59,7 @@ def test_programs() -> dict[str, Path]:
     parts = {f"{_TESTS}/extract-vmlinux": SRC / "lab/guest/extract-vmlinux"}
     out = _BUILD / "test-programs"
     out.mkdir(parents=True, exist_ok=True)
-    with cache.lock("build-test-programs"):
+    with cache.lock("build-test-programs"), progress.step("building the tests' programs"):
         for source in sorted((SRC / "tests" / "programs").glob("*.c")):
             program = out / source.stem
             include = SRC / "kernel" / "include"
@@ -71,8 +71,11 @@ def test_programs() -> dict[str, Path]:
 def test_modules(kernel: Kernel) -> list[Path]:
     """Modules that only tests use: partitions and hosts that misbehave."""
     out = _BUILD / f"{kernel.version}-tests"
-    with cache.lock(f"build-tests-{kernel.flavour}"):
-        out.mkdir(parents=True, exist_ok=True)
+    out.mkdir(parents=True, exist_ok=True)
+    with (
+        cache.lock(f"build-tests-{kernel.flavour}"),
+        progress.step(f"building the tests' modules for {kernel.version}"),
+    ):
         # Beside our headers, where their Kbuild looks for them.
         run("cp", "-a", "--update", SRC / "kernel" / "include", SRC / "tests" / "modules", out)
         run("make", "-C", f"/lib/modules/{kernel.version}/build", f"M={out / 'modules'}", "modules")
@@ -90,11 +93,12 @@ def payload(kernels: list[Kernel], parts: dict[str, Path]) -> Path:
         parts = parts | {f"{_TESTS}/{kernel.version}/{m.name}": m for m in test_modules(kernel)}
     guest = SRC / "lab" / "guest"
     scripts = {"lab/init": guest / "host-init", "lab/shell": guest / "host-shell"}
-    key = cache.digest(
-        *(x for k, ms in built.items() for x in (k.version, *ms)),
-        *(x for where, p in (parts | scripts).items() for x in (where, p)),
-        Path(__file__),
-    )
+    contents: list[str | bytes | Path] = [Path(__file__)]
+    for kernel, objects in built.items():
+        contents += [kernel.version, *objects]
+    for where, source in (parts | scripts).items():
+        contents += [where, source]
+    key = cache.digest(*contents)
 
     def make(target: Path) -> None:
         tree = target.with_suffix(".tree")

@@ -57,7 +57,7 @@ def get(*flavours: str) -> list[Kernel]:
             except CommandError:
                 # The archive moved on to newer versions since the lists were
                 # read or the kernels were cached: start from what it has now.
-                _update(force=True)
+                update(force=True)
                 for flavour in flavours:
                     if not _has_headers(_version(_KERNELS / flavour)):
                         cache.remove(_KERNELS / flavour)
@@ -71,7 +71,7 @@ def _fetch(flavours: tuple[str, ...]) -> list[Kernel]:
         versions[flavour] = kernel.version if kernel else _resolve(flavour)
     headers = [f"linux-headers-{v}" for v in versions.values() if not _has_headers(v)]
     if headers:
-        _update()
+        update()
         apt = ("apt-get", "-q", "-y", "--no-install-recommends")
         environment = {"DEBIAN_FRONTEND": "noninteractive"}
         run("dpkg", "--configure", "-a", env=environment)  # after an interrupted run
@@ -82,7 +82,8 @@ def _fetch(flavours: tuple[str, ...]) -> list[Kernel]:
     return [_at(_KERNELS / f) for f in flavours]
 
 
-def _update(force: bool = False) -> None:
+def update(force: bool = False) -> None:
+    """Read the package lists if they are missing or old; call it under the lock."""
     lists = [p.stat().st_mtime for p in _LISTS.glob("*_Packages*")]
     if force or not lists or time.time() - _LISTS.stat().st_mtime > _LISTS_FRESH:
         run("apt-get", "-q", "update")
@@ -90,7 +91,7 @@ def _update(force: bool = False) -> None:
 
 
 def _resolve(flavour: str) -> str:
-    _update()
+    update()
     suite, kind = FLAVOURS[flavour]
     meta = f"linux-image-{kind}-amd64/{suite}"
     # The suite must be named: Debian 12's security archive carries 6.12 too.

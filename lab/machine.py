@@ -1,7 +1,7 @@
 """The emulated machine that demo, tests and benchmarks use.
 
-    with Machine() as machine:
-        print(machine.run("uname -a").output)
+with Machine() as machine:
+    print(machine.run("uname -a").output)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 import pexpect
 from pexpect.socket_pexpect import SocketSpawn
 
-from lab import build, faults, host, kernels, progress, qemu
+from lab import build, faults, host, host_root, kernels, progress, qemu
 from lab.partition import PartitionConsole
 from lab.paths import LOGS
 from lab.shell import Result, Shell
@@ -105,7 +105,7 @@ class Machine:
         self.versions = {k.flavour: k.version for k in found}
         base = host.initramfs(found[0])
         payload = build.payload(found, build.everything() | {"boot/lab-initrd.img": host.partition_initrd()})
-        disks = [host.root_disk(), *(host.kernel_disk(k) for k in found)]
+        disks = [host_root.root_disk(), *(host.kernel_disk(k) for k in found)]
         accel = qemu.accelerator(found[0], host.partition_initrd())
 
         for attempt in range(1, _BOOT_TRIES + 1):

@@ -10,16 +10,15 @@ from contextlib import contextmanager
 
 _started = time.monotonic()
 _lock = threading.Lock()
-_quiet = False
+_quiet = threading.Event()
 
 #: A step that takes longer says so every that many seconds.
 _SIGN_OF_LIFE = 10.0
 
 
-def quiet(on: bool = True) -> None:
+def quiet() -> None:
     """Say nothing from now on (the tests have their own output)."""
-    global _quiet
-    _quiet = on
+    _quiet.set()
 
 
 def elapsed() -> float:
@@ -29,7 +28,7 @@ def elapsed() -> float:
 
 def say(text: str) -> None:
     """One line with the time since the program started."""
-    if _quiet:
+    if _quiet.is_set():
         return
     with _lock:
         print(f"[{elapsed():6.1f} s] {text}", file=sys.stderr, flush=True)

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -157,8 +158,6 @@ def accelerator(kernel: Kernel, initrd: Path) -> str:
 
 
 def _kvm_boots(kernel: Kernel, initrd: Path) -> bool:
-    import tempfile
-
     with tempfile.TemporaryDirectory(prefix="probe-") as directory:
         cmdline = "console=ttyS0 panic=-1 tsc=reliable"
         config = Config(kernel.image, initrd, cmdline, Path(directory), shells=0, accel="kvm", memory="1G")

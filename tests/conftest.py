@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 
 import pytest
+from _pytest.terminal import TerminalReporter
 
 from lab import faults, progress
 from lab.machine import Machine
@@ -91,7 +93,7 @@ def _partitions(machine: Machine) -> str:
     """What the tool says about the partitions, in a shell that the test did not use."""
     script = (
         "shimos ls; for p in $(ls /sys/class/shimos 2>/dev/null); do shimos show $p;"
-        " echo \"--- log of $p\"; shimos logs $p | tail -n 40; done; dmesg | tail -n 40"
+        ' echo "--- log of $p"; shimos logs $p | tail -n 40; done; dmesg | tail -n 40'
     )
     try:
         return machine.shell(1).run(f"timeout 20 sh -c '{script}'", timeout=25, check=False).output
@@ -99,12 +101,15 @@ def _partitions(machine: Machine) -> str:
         return f"no answer: {error.__class__.__name__}"
 
 
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say how often a boot had to be repeated because of the emulator."""
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Say how often a boot had to be repeated, and which quick checks failed."""
     new = faults.recorded()[_known_faults:]
     terminalreporter.section("emulator")
     terminalreporter.write_line(f"boots repeated because of a known emulator fault: {len(new)}")
     for line in new:
         terminalreporter.write_line(f"  {line}")
+    failed = os.environ.get("SHIMOS_FAILED_CHECKS", "")
+    if failed:
+        terminalreporter.section("quick checks")
+        for name in failed.splitlines():
+            terminalreporter.write_line(f"FAILED CHECK: {name}", red=True)

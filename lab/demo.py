@@ -1,0 +1,227 @@
+"""``./demo``: a second, unmodified kernel beside the first, step by step.
+
+./demo           show it, check every step, exit 0 if all held
+./demo --shell   a shell on the emulated machine, everything prepared
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import socket
+import sys
+import termios
+import textwrap
+import tty
+from typing import Any
+
+from lab import progress
+from lab.machine import LAB_INITRD, Machine, parse_cpu_list
+from lab.progress import say, step
+
+_NAME = "web"
+_CPUS = [2, 3]
+_MEMORY = 1 << 30
+#: What the host's own caches may have grown by while the partition lived.
+_SLACK = 32 << 20
+_LEAVE = b"\x1d"  # Ctrl-]
+
+
+class Demo:
+    """The steps, each of which prints what it did and checks what it saw."""
+
+    def __init__(self, machine: Machine):
+        self._machine = machine
+        self._failed: list[str] = []
+        self._host_boot = machine.boot_id()
+        self._cpus = machine.online_cpus()
+        self._free = machine.mem_free()
+
+    def type(self, command: str, timeout: float = 120.0) -> str:
+        """Run a command on the host as a user would, shown with its output."""
+        print(f"\n    host# {command}", flush=True)
+        output = self._machine.run(command, timeout=timeout).output
+        print(textwrap.indent(output, "    ").rstrip("\n"), flush=True)
+        return output
+
+    def type_inside(self, command: str) -> str:
+        """The same in the partition, through its console."""
+        print(f"\n    partition# {command}", flush=True)
+        output = self._machine.partition(_NAME).run(command).output
+        print(textwrap.indent(output, "    ").rstrip("\n"), flush=True)
+        return output
+
+    def check(self, what: str, good: bool, seen: object = "") -> None:
+        """Note whether something held."""
+        detail = f" (seen: {seen})" if seen != "" else ""
+        say(f"{'  ok   ' if good else '  FAIL '} {what}{detail}")
+        if not good:
+            self._failed.append(what)
+
+    def show(self) -> dict[str, Any]:
+        """What the tool knows about the partition."""
+        found: dict[str, Any] = json.loads(self._machine.run(f"shimos show {_NAME} --json").output)
+        return found
+
+    def run(self) -> list[str]:
+        """All steps; returns what did not hold."""
+        first = self._start()
+        self._use()
+        self._panic()
+        self._again(first)
+        self._give_back()
+        return self._failed
+
+    def _start(self) -> str:
+        machine = self._machine
+        say("the host is a stock Debian kernel:")
+        self.type("uname -a")
+        self.type("nproc")
+        say("starting a second stock kernel, of another version, on CPUs 2 and 3 with 1 GiB:")
+        kernel = machine.vmlinuz("6.1")
+        with step("shimos run, to the partition's ready report"):
+            self.type(f"shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {kernel} --initrd {LAB_INITRD}")
+        self.type("shimos ls")
+        boot = self._check_running()
+        self.check("the two kernels have different boot ids", boot != self._host_boot, f"{self._host_boot}, {boot}")
+        return boot
+
+    def _check_running(self) -> str:
+        """Both kernels say who they are; returns the partition's boot id."""
+        machine = self._machine
+        with step("attaching to the partition's console"):
+            machine.partition(_NAME)
+        inside = self.type_inside("uname -a")
+        self.check("the partition runs the other stock kernel", machine.versions["6.1"] in inside)
+        count = self.type_inside("nproc").strip()
+        self.check("the partition has 2 CPUs", count == "2", count)
+        host = parse_cpu_list(self.type("cat /sys/devices/system/cpu/online"))
+        self.check("the host has the other 2", host == [c for c in self._cpus if c not in _CPUS], host)
+        listed = json.loads(machine.run("shimos ls --json").output)
+        seen = [(p["name"], p["state"], p["cpus"], p["memory"]) for p in listed]
+        self.check("shimos lists it", seen == [(_NAME, "running", _CPUS, _MEMORY)], seen)
+        return self.type_inside("cat /proc/sys/kernel/random/boot_id").strip()
+
+    def _use(self) -> None:
+        say("a real command in the partition:")
+        output = self.type_inside("seq 1 100000 | sha256sum")
+        here = self._machine.run("seq 1 100000 | sha256sum").output
+        self.check("it computes what the host computes", output == here)
+        self.type_inside("free -m; ps | head -n 5")
+
+    def _panic(self) -> None:
+        say("making the partition's kernel panic:")
+        console = self._machine.partition(_NAME)
+        print("\n    partition# echo c > /proc/sysrq-trigger", flush=True)
+        console.send(b"echo c >/proc/sysrq-trigger\n")
+        with step("waiting until KLoader has seen it"):
+            wait = f"until grep -q crashed /sys/class/shimos/{_NAME}/state; do sleep 0.05; done"
+            self._machine.run(wait, timeout=30)
+        console.close()
+        self.type(f"shimos ls; shimos logs {_NAME} | tail -n 12")
+        after = self.show()
+        self.check("it ended by a panic", (after["state"], after["cause"]) == ("crashed", "panic"), after["message"])
+        alive = self._machine.boot_id()
+        self.check("the host lives on: same boot id", alive == self._host_boot)
+
+    def _again(self, first: str) -> None:
+        say("starting it again:")
+        with step("shimos restart"):
+            self.type(f"shimos restart {_NAME}")
+        boot = self._check_running()
+        self.check("it is a new boot", boot not in (first, self._host_boot), boot)
+        self._machine.partition(_NAME).close()
+
+    def _give_back(self) -> None:
+        say("ending it and giving everything back:")
+        with step("shimos kill and rm"):
+            self.type(f"shimos kill {_NAME}")
+            self.type(f"shimos rm {_NAME}")
+        cpus, free = self._machine.online_cpus(), self._machine.mem_free()
+        self.check("the host has all its CPUs", cpus == self._cpus, cpus)
+        missing = max(0, self._free - free) >> 20
+        self.check("the host has its memory", free > self._free - _SLACK, f"{missing} MiB less free than before")
+        self.check("no partition is left", json.loads(self._machine.run("shimos ls --json").output) == [])
+        try:
+            self._machine.assert_dmesg_clean()
+            self.check("the host's kernel log is clean", True)
+        except AssertionError as error:
+            print(error)
+            self.check("the host's kernel log is clean", False)
+
+
+def shell(machine: Machine) -> None:
+    """Connect this terminal to a shell on the machine until Ctrl-]."""
+    kernel = machine.vmlinuz("6.1")
+    print(
+        f"""
+This is a shell on the emulated machine. Ctrl-] (at this prompt) leaves it. For example:
+
+    shimos doctor
+    shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {kernel} --initrd {LAB_INITRD}
+    shimos console {_NAME}      (Ctrl-A leaves the partition's console)
+    shimos ls; shimos logs {_NAME}; shimos stop {_NAME}; shimos rm {_NAME}
+""",
+        flush=True,
+    )
+    size = os.get_terminal_size() if sys.stdin.isatty() else os.terminal_size((80, 24))
+    connection: socket.socket = machine.shell(1).channel.socket
+    # The lab's shells are for programs; people get one with echo and editing,
+    # and a console whose detach key is not the one that leaves the machine.
+    setup = (
+        f"stty sane rows {size.lines} cols {size.columns}; alias shimos=/lab/shimos; export TERM=linux; "
+        "PS1='lab:\\w# ' exec bash --rcfile /lab/bashrc -i\n"
+    )
+    connection.sendall(setup.encode())
+    _wire(connection)
+
+
+def _wire(connection: socket.socket) -> None:
+    """Terminal to socket and back, until Ctrl-], end of input or of the machine."""
+    keyboard = sys.stdin.fileno()
+    saved = termios.tcgetattr(keyboard) if os.isatty(keyboard) else None
+    if saved:
+        tty.setraw(keyboard)
+    try:
+        while True:
+            ready, _, _ = select.select([keyboard, connection], [], [])
+            if connection in ready:
+                data = connection.recv(65536)
+                if not data:
+                    break
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
+            if keyboard in ready:
+                typed = os.read(keyboard, 4096)
+                if not typed or _LEAVE in typed:
+                    break
+                connection.sendall(typed)
+    finally:
+        if saved:
+            termios.tcsetattr(keyboard, termios.TCSADRAIN, saved)
+    print("\r\nleft the machine; it is gone with all that was in it")
+
+
+def main() -> int:
+    """0 if every check held."""
+    parser = argparse.ArgumentParser(prog="./demo", description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--shell", action="store_true", help="a shell on the emulated machine, everything prepared")
+    arguments = parser.parse_args()
+    say("preparing the lab")
+    with Machine() as machine:
+        say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.emulator.config.accel})")
+        if arguments.shell:
+            shell(machine)
+            return 0
+        failed = Demo(machine).run()
+    if failed:
+        print("\nThis did not hold:\n" + "\n".join(f"  {f}" for f in failed))
+        return 1
+    print(f"\nAll of it held, in {progress.elapsed():.0f} s.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""The source of Debian's kernel, for what only it contains: checkpatch."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lab import cache, kernels
+from lab.command import CommandError, run
+from lab.paths import CACHE
+
+_SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
+
+
+def _package() -> str:
+    """Debian 13's versioned source package, through the meta package."""
+    with cache.lock("kernels"):
+        kernels.update()
+        depends = run("apt-cache", "depends", "linux-source/trixie")
+    match = re.search(r"Depends: (linux-source-\d\S+)", depends)
+    if not match:
+        raise CommandError(f"no kernel source behind linux-source/trixie:\n{depends}")
+    return match[1]
+
+
+def checkpatch() -> Path:
+    """Path of checkpatch.pl with its data files beside it."""
+    known = sorted(CACHE.glob("checkpatch-*"))
+    if known:
+        return known[-1] / _SCRIPTS[0]
+
+    def build(target: Path) -> None:
+        work = target.with_suffix(".work")
+        cache.remove(work)
+        work.mkdir()
+        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=work)
+        (archive,) = work.glob("*.deb")
+        target.mkdir()
+        # A tar in a tar, of which three files are wanted.
+        members = [f"{package}/scripts/{s}" for s in _SCRIPTS]
+        inner = f"./usr/src/{package}.tar.xz"
+        script = 'set -e; dpkg-deb --fsys-tarfile "$1" | tar -xO "$2" | tar -xJ --strip-components=2 -C "$3" '
+        run("sh", "-c", script + " ".join(members), "sh", archive, inner, target)
+        cache.remove(work)
+
+    package = _package()
+    return cache.make("checkpatch", cache.digest(package), f"fetching checkpatch from {package}", build) / _SCRIPTS[0]
