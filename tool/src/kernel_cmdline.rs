@@ -159,7 +159,7 @@ pub fn compose(user: &str, with_agent: bool) -> Result<String, String> {
         }
     }
     if !parameters.iter().any(|p| p.name == "console") {
-        words.push("console=hvc0".into());
+        words.push("console=ttyIKC0".into());
     }
     for parameter in &parameters {
         if with_agent && parameter.name == "rdinit" {
@@ -263,7 +263,7 @@ mod tests {
     fn composing() {
         assert_eq!(
             compose("quiet", true).unwrap(),
-            "rdinit=/shimos/init console=hvc0 quiet"
+            "rdinit=/shimos/init console=ttyIKC0 quiet"
         );
         assert_eq!(
             compose("rdinit=/bin/sh console=ttyS9 quiet", true).unwrap(),
@@ -271,7 +271,7 @@ mod tests {
         );
         assert_eq!(
             compose("rdinit=/bin/sh", false).unwrap(),
-            "console=hvc0 rdinit=/bin/sh"
+            "console=ttyIKC0 rdinit=/bin/sh"
         );
         assert!(has_agent(&compose("", true).unwrap()));
         assert!(!has_agent(&compose("", false).unwrap()));

@@ -10,7 +10,7 @@ use memchr::memmem;
 use crate::error::{Error, IoContext, Result};
 
 /// Enough for the x86 setup header and every other format's magic.
-const HEAD: usize = 0x1000;
+const HEAD: usize = 0x20000;
 /// A kernel is larger than this, an initrd given by mistake may be too.
 const MIN: u64 = 0x10000;
 

@@ -4,7 +4,8 @@
 //! A block in the ring is the record's id and its text; the next block begins at
 //! a multiple of 8 and has the next id. The first id is the same in all kernels
 //! with rings of the same size: printk_ringbuffer.h starts counting shortly
-//! before an overflow.
+//! before an overflow (of 32 bits, though ids have 62: DESC0_ID is computed from
+//! an unsigned int).
 
 use memchr::memmem;
 
@@ -13,8 +14,7 @@ use crate::interrupt;
 
 const BANNER: &[u8] = b"Linux version ";
 const ID_MASK: u64 = u64::MAX >> 2;
-/// The first ids of rings with 2^4 to 2^21 records: -(2^n), but for the state's
-/// two bits.
+/// The first ids of rings with 2^4 to 2^21 records: -(2^n) in 32 bits.
 const MIN_BITS: u32 = 4;
 const MAX_BITS: u32 = 21;
 /// The longest a record can be (LOG_LINE_MAX and some), rounded up.
@@ -81,7 +81,7 @@ fn is_first(data: &[u8], at: usize) -> bool {
     let Some(id) = field_u64(data, at as u64) else {
         return false;
     };
-    (MIN_BITS..=MAX_BITS).any(|bits| id == 0u64.wrapping_sub(1 << bits) & ID_MASK)
+    (MIN_BITS..=MAX_BITS).any(|bits| id == u64::from(0u32.wrapping_sub(1 << bits)))
 }
 
 /// All texts from the block at this address on.
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
     use crate::guest::sample::{Image, Random};
 
-    const FIRST: u64 = 0x3fff_ffff_ffff_f000;
+    const FIRST: u64 = 0xffff_f000;
 
     fn ring(lines: &[&str]) -> Vec<u8> {
         let mut data = Vec::new();

@@ -12,8 +12,8 @@ use crate::lookup::OrRefuse;
 /// Where the lines came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The log itself.
-    Ring,
+    /// The log itself, found by the VMCOREINFO note at this address.
+    Ring(u64),
     /// The log of a kernel that came not far: no times.
     EarlyRing,
     /// What the agent saved at a panic.
@@ -22,15 +22,18 @@ pub enum Source {
 }
 
 impl Source {
-    pub fn explain(self) -> &'static str {
+    pub fn explain(self) -> String {
         match self {
-            Source::Ring => "read from the kernel's log, found by VMCOREINFO",
+            Source::Ring(at) => {
+                return format!("read from the kernel's log, found by VMCOREINFO at {at:#x}");
+            }
             Source::EarlyRing => {
                 "read from the early log, found by its first line: the kernel has no VMCOREINFO yet"
             }
             Source::LastLog => "the kernel's log is gone; this is what the agent saved of it",
             Source::Nothing => "there is no kernel log in its memory",
         }
+        .into()
     }
 }
 
@@ -70,7 +73,7 @@ pub fn read(memory: &dyn Memory, status: &Status) -> (Vec<String>, Source) {
     if let Some(info) = describe(memory, status) {
         let lines = lines_of(&records(memory, &info, 0, true));
         if !lines.is_empty() {
-            return (lines, Source::Ring);
+            return (lines, Source::Ring(info.address));
         }
     }
     let lines = banner::search(memory);
@@ -100,6 +103,37 @@ mod tests {
     use super::*;
     use crate::fake;
     use crate::guest::sample;
+    use crate::output;
+
+    /// For development: SHIMOS_TEST_MEMORY names a file with the memory of a
+    /// real kernel, from address 0, saved by an emulator.
+    #[test]
+    #[ignore = "needs a file with a kernel's memory"]
+    fn a_real_kernel() {
+        let path = std::env::var_os("SHIMOS_TEST_MEMORY").unwrap();
+        let file = std::fs::File::open(path).unwrap();
+        let size = file.metadata().unwrap().len();
+        let memory = FileMemory::new(file, &[crate::device::Range { start: 0, size }]);
+        let mut status = fake::status("web");
+        status.kernel_version.clear();
+        let start = std::time::Instant::now();
+        let (lines, source) = read(&memory, &status);
+        let took = start.elapsed();
+        output::detail(lines.join("\n"));
+        output::detail(format_args!("{} {took:?}", source.explain()));
+        if let Some(info) = describe(&memory, &status) {
+            let kernel = crate::vmcore::Kernel::new(&memory, &info);
+            output::detail(format_args!(
+                "image {:x?} direct map {:x?}",
+                kernel.image, kernel.direct_map
+            ));
+        } else {
+            let start = std::time::Instant::now();
+            banner::search(&memory);
+            output::detail(format_args!("banner {:?}", start.elapsed()));
+        }
+        assert!(!lines.is_empty());
+    }
 
     #[test]
     fn the_best_source() {
@@ -109,7 +143,7 @@ mod tests {
         assert_eq!(read(&image, &status), (vec![], Source::Nothing));
         sample::log(&mut image, &["Linux version 6.1", "b"]);
         let (lines, source) = read(&image, &status);
-        assert_eq!(source, Source::Ring);
+        assert!(matches!(source, Source::Ring(_)));
         assert_eq!(lines[1], "[    1.000001] b");
         // A note of another kernel is not believed.
         status.kernel_version = "6.12".into();

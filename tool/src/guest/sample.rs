@@ -159,7 +159,8 @@ pub fn log(image: &mut Image, lines: &[&str]) {
     let count = 1u64 << COUNT_BITS;
     let size = 1u64 << SIZE_BITS;
     let id_mask = u64::MAX >> 2;
-    let first_id = 0u64.wrapping_sub(count + 1) & id_mask;
+    // DESC0_ID, computed in 32 bits
+    let first_id = u64::from(0u32.wrapping_sub(count as u32 + 1));
     let (mut head, mut tail) = (first_id, first_id);
     let mut lpos = 0u64.wrapping_sub(size);
     // begin, next and id of the records that still have their text

@@ -16,6 +16,8 @@ const START: &[u8] = b"OSRELEASE=";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vmcoreinfo {
     pub text: Vec<u8>,
+    /// Where the note is, in physical memory.
+    pub address: u64,
     values: HashMap<String, String>,
 }
 
@@ -28,6 +30,7 @@ impl Vmcoreinfo {
             .collect();
         Vmcoreinfo {
             text: text.to_vec(),
+            address: 0,
             values,
         }
     }
@@ -80,7 +83,10 @@ pub fn at(memory: &dyn Memory, address: u64) -> Option<Vmcoreinfo> {
     memory.read_exact(address, &mut start)?;
     let mut text = vec![0; note_length(&start)?];
     memory.read_exact(address + HEADER as u64, &mut text)?;
-    Some(Vmcoreinfo::parse(&text))
+    Some(Vmcoreinfo {
+        address,
+        ..Vmcoreinfo::parse(&text)
+    })
 }
 
 /// Look at the start of each page for a note that `accept` likes.
