@@ -107,6 +107,7 @@ fn follow(memory: &dyn Memory, address: u64) -> Vec<String> {
         // The text has no end mark, only padding up to the next block; behind
         // the last one is whatever was there.
         let text = block.split(|b| *b == 0).next().unwrap_or_default();
+        let text = without_residue(text);
         lines.extend(
             String::from_utf8_lossy(text)
                 .lines()
@@ -121,6 +122,19 @@ fn follow(memory: &dyn Memory, address: u64) -> Vec<String> {
         }
     }
     lines
+}
+
+/// The kernel formats "<level>text\n" in place and then moves the text over the
+/// level's two bytes: its last two bytes stay behind it a second time.
+fn without_residue(text: &[u8]) -> &[u8] {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    match text {
+        [kept @ .., a, b, c, d] if (a, b) == (c, d) => {
+            let end = kept.len() + 2;
+            text.get(..end).unwrap_or(text)
+        }
+        _ => text,
+    }
 }
 
 #[cfg(test)]
@@ -166,6 +180,14 @@ mod tests {
                 "of it"
             ]
         );
+    }
+
+    #[test]
+    fn residues() {
+        assert_eq!(without_residue(b"RAM map:p:\n"), b"RAM map:");
+        assert_eq!(without_residue(b"no level\n"), b"no level");
+        assert_eq!(without_residue(b"abc"), b"abc");
+        assert_eq!(without_residue(b"\n"), b"");
     }
 
     #[test]
