@@ -19,6 +19,8 @@ from pexpect.spawnbase import SpawnBase
 #: Characters that a terminal would act upon instead of passing them on.
 _CONTROL = frozenset("\0\3\4\21\23\32\34\177")
 _TAIL = 3000
+#: The value of a guard variable where it is set.
+GUARDED = "guarded"
 
 
 class ShellError(AssertionError):
@@ -56,13 +58,23 @@ class Result:
 class Shell:
     """A shell behind a pexpect channel.
 
-    ``context`` gives text for error messages: what else is known just then.
+    ``guard`` names a shell variable: where that is set, nothing is run, because
+    it is not the shell that was meant.  ``context`` gives text for error
+    messages: what else is known just then.
     """
 
-    def __init__(self, channel: SpawnBase, name: str, program: str = "bash", context: Callable[[], str] = lambda: ""):
+    def __init__(
+        self,
+        channel: SpawnBase,
+        name: str,
+        program: str = "bash",
+        guard: str = "",
+        context: Callable[[], str] = lambda: "",
+    ):
         self.channel = channel
         self.name = name
         self._program = program
+        self._guard = guard
         self._context = context
         self._interrupt_first = False
 
@@ -97,15 +109,19 @@ class Shell:
         # Split by quotes, in case something on the way echoes after all.
         left, right = nonce[:8], nonce[8:]
         quoted = shlex.quote(command)
+        value = f"${{{self._guard}}}" if self._guard else ""
         line = (
-            f"printf '\\001%s%s;' {left} {right}; {self._program} -c {quoted} </dev/null 2>&1; "
+            f"printf '\\001%s%s%s;' {left} {right} {value}; "
+            f"""[ -n "{value}" ] || {self._program} -c {quoted} </dev/null 2>&1; """
             f"printf '\\002%s%s:%d;' {left} {right} $?\n"
         )
         try:
             if self._interrupt_first:
                 self._recover()
             self.channel.send(line.encode("utf-8", "surrogateescape"))
-            self.channel.expect_exact(b"\1" + nonce.encode() + b";", timeout=30)
+            started = b"\1" + nonce.encode()
+            if self.channel.expect_exact([started + b";", started + GUARDED.encode()], timeout=30) == 1:
+                raise ShellGone(self._describe(f"its console has ended, cannot run: {command}"))
         except pexpect.TIMEOUT:
             self._interrupt_first = True
             raise ShellTimeout(self._describe(f"the shell does not answer to: {command}")) from None
