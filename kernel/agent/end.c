@@ -14,6 +14,7 @@
 #include <linux/reboot.h>
 #include <linux/string.h>
 #include <linux/syscore_ops.h>
+#include <linux/workqueue.h>
 #include <shimos/compat.h>
 
 #include "agent.h"
@@ -92,11 +93,25 @@ static struct kmsg_dumper dumper = {
 	.max_reason	= KMSG_DUMP_PANIC,
 };
 
-/* Runs the distribution's poweroff; without one the kernel's own. */
+static void power_off(struct work_struct *work);
+static DECLARE_DELAYED_WORK(power_off_work, power_off);
+
+/*
+ * Runs the distribution's poweroff; without one the kernel's own.  An init that
+ * has only just started may not listen yet, so ask until it does.
+ */
+static void power_off(struct work_struct *work)
+{
+	if (system_state != SYSTEM_RUNNING)
+		return;
+	orderly_poweroff(true);
+	schedule_delayed_work(&power_off_work, 3 * HZ);
+}
+
 void agent_power_off(void)
 {
 	pr_info("the host asks for a power-off\n");
-	orderly_poweroff(true);
+	mod_delayed_work(system_wq, &power_off_work, 0);
 }
 
 int agent_end_init(void)
