@@ -125,8 +125,12 @@ fn follow(memory: &dyn Memory, address: u64) -> Vec<String> {
 }
 
 /// The kernel formats "<level>text\n" in place and then moves the text over the
-/// level's two bytes: its last two bytes stay behind it a second time.
+/// level's two bytes: its last two bytes stay behind it a second time. What
+/// pr_cont() appends leaves a level, which begins with byte 1.
 fn without_residue(text: &[u8]) -> &[u8] {
+    if let Some(at) = text.iter().position(|b| *b == 1) {
+        return text.get(..at).unwrap_or(text);
+    }
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     match text {
         [kept @ .., a, b, c, d] if (a, b) == (c, d) => {
@@ -186,6 +190,7 @@ mod tests {
     fn residues() {
         assert_eq!(without_residue(b"RAM map:p:\n"), b"RAM map:");
         assert_eq!(without_residue(b"no level\n"), b"no level");
+        assert_eq!(without_residue(b"usable\x01c\n"), b"usable");
         assert_eq!(without_residue(b"abc"), b"abc");
         assert_eq!(without_residue(b"\n"), b"");
     }

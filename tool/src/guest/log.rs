@@ -44,8 +44,9 @@ pub fn open(device: &dyn Device, status: &Status) -> Result<FileMemory> {
     Ok(FileMemory::new(file, &status.ranges))
 }
 
-/// VMCOREINFO of the kernel that runs there: of its version, and leading to a
-/// log. (Memory may still hold notes of earlier kernels.)
+/// VMCOREINFO of the kernel that runs there, or ran there last: of its version,
+/// and leading to a log. From the second start on memory may still hold the
+/// whole log of an earlier kernel, with its note: then all of them are looked at.
 pub fn describe(memory: &dyn Memory, status: &Status) -> Option<Vmcoreinfo> {
     let release = status.kernel_version.split_whitespace().next();
     let fits = |info: &Vmcoreinfo| {
@@ -53,7 +54,28 @@ pub fn describe(memory: &dyn Memory, status: &Status) -> Option<Vmcoreinfo> {
             && AddressSpace::new(memory, info)
                 .is_some_and(|space| Ring::new(&space, info).is_some())
     };
-    vmcoreinfo::search(memory, &fits)
+    if status.starts <= 1 {
+        return vmcoreinfo::search(memory, &mut |info| fits(info));
+    }
+    // It cannot have logged for longer than it has been running; allow for
+    // clocks that do not quite agree.
+    let limit = match status.uptime_ns {
+        0 => u64::MAX,
+        uptime => uptime.saturating_add(1_000_000_000),
+    };
+    let mut best: Option<(u64, Vmcoreinfo)> = None;
+    vmcoreinfo::search(memory, &mut |info| {
+        if fits(info) {
+            let last = records(memory, info, 0, true)
+                .last()
+                .map_or(0, |r| r.time_ns);
+            if last <= limit && best.as_ref().is_none_or(|(l, _)| last > *l) {
+                best = Some((last, info.clone()));
+            }
+        }
+        false
+    });
+    best.map(|(_, info)| info)
 }
 
 /// The log as records, if the kernel has come that far.
