@@ -40,11 +40,14 @@ check: ## unit tests of the modules' pure code in user space, with sanitizers
 		-o build/unit/check $(UNIT)
 	build/unit/check
 
+# named, else cargo would link its own plugins statically; see tool/.cargo
+RUST_TARGET = x86_64-unknown-linux-gnu
+
 .PHONY: tool deb
 tool: ## build the static command-line tool into OUT (OUT=…)
 	mkdir -p $(OUT)
-	cd tool && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked
-	cp $${CARGO_TARGET_DIR:-tool/target}/release/shimos $(OUT)/
+	cd tool && cargo build --release --locked --target $(RUST_TARGET)
+	cp $${CARGO_TARGET_DIR:-tool/target}/$(RUST_TARGET)/release/shimos $(OUT)/
 
 deb: ## build the Debian packages into build/deb (needs debhelper, dh-dkms, musl-tools, cargo)
 	$(MAKE) init tool OUT=build/dist
