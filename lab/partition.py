@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
+import secrets
 import shlex
 from collections.abc import Callable
-
-import pexpect
+from contextlib import suppress
 
 from lab.shell import GUARDED, Result, Shell, ShellGone, ShellTimeout
 
@@ -36,27 +35,38 @@ class PartitionConsole:
         # Should the console end, its caller's shell must not take what is meant
         # for the partition.
         self._host.run("true")
-        self._host.send(f"{_GUARD}={GUARDED}; shimos console {shlex.quote(self.name)}\n".encode())
+        self._host.send(f"{_GUARD}=guarded; shimos console {shlex.quote(self.name)}\n".encode())
         # A prompt may have been printed long ago or not yet: ask until the
-        # answer comes.  The shell's answer (not its echo) has no quotes.
-        ready = f"console-of-{re.escape(self.name)}-ready"
-        ended = rf"shimos: '?{re.escape(self.name)}'? [^\n]*\n|shimos: (?!connected)[^\n]*\n"
+        # answer comes.  A new word each time, for the console repeats what it
+        # still has; in two parts, which an echo leaves apart.
+        word = secrets.token_hex(8)
+        question = (
+            f'\n[ -n "${_GUARD}" ] || {{ stty -icanon min 1 time 0 -echo isig noflsh -icrnl -onlcr -ixon -ixoff; '
+            f"dmesg -n 1; }}; echo {word[:8]}''{word[8:]}-${_GUARD}-\n"
+        )
+        ended = rf"shimos: (?!connected|warning)[^\n]*\n|{word}-{GUARDED}-"
         tries = max(1, int(timeout / 2))
-        question = f"stty raw -echo isig noflsh -onlcr opost; dmesg -n 1; echo console-of-'{self.name}'-ready\r"
         for attempt in range(tries):
             self._host.send(question.encode())
             try:
-                answer = self._host.expect(f"{ready}|{ended}".encode(), timeout=timeout / tries)
+                answer = self._host.expect(f"{word}--|{ended}".encode(), timeout=timeout / tries)
             except ShellTimeout:
                 if attempt == tries - 1:
                     raise
                 continue
-            if not re.search(ready.encode(), answer):
-                raise ShellGone(f"no console of {self.name}: {answer.decode(errors='replace')}\n{self._describe()}")
+            if not answer.endswith(f"{word}--".encode()):
+                text = answer[-2000:].decode(errors="replace")
+                raise ShellGone(f"no console of {self.name}: {text}\n{self._describe()}")
             break
         # Interactive busybox shells echo by themselves; one that reads a script
-        # from the terminal does not.
-        self._host.send(b"trap : INT; sh /proc/self/fd/0\r")
+        # from the terminal does not, and with a trap it survives Ctrl-C.
+        # The one below it must not read on before it runs: hence the second word.
+        inner = f"echo {word[:8]}''{word[8:]}+; exec sh /proc/self/fd/0"
+        self._host.send(
+            f'if [ -n "$LAB_RAW" ]; then echo {word[:8]}\'\'{word[8:]}+; else LAB_RAW=1 sh -c "{inner}"; fi\n'.encode()
+        )
+        self._host.expect(rf"{word}\+".encode(), timeout=timeout)
+        self._host.send(b"trap : INT\n")
         self._shell.run("true", timeout=timeout)
 
     def _describe(self) -> str:
@@ -76,10 +86,10 @@ class PartitionConsole:
 
     def close(self) -> None:
         """Leave the partition's console; the host's shell is free again."""
-        self._host.send(DETACH)
-        try:
-            self._host.run("true", timeout=10)
-        except (pexpect.ExceptionPexpect, ShellTimeout):
-            self._host.interrupt()
-            self._host.run("true", timeout=10)
+        # If the console ended by itself, the host's shell gets the key: then it
+        # complains about an unknown command.
+        self._host.send(DETACH + b"\n")
+        with suppress(ShellTimeout):
+            self._host.expect(rb"disconnected from [^\n]*\n|not found\n", timeout=5)
+        self._host.recover()
         self.on_close()

@@ -117,7 +117,8 @@ class Shell:
         )
         try:
             if self._interrupt_first:
-                self._recover()
+                self.interrupt()
+                self.recover()
             self.channel.send(line.encode("utf-8", "surrogateescape"))
             started = b"\1" + nonce.encode()
             if self.channel.expect_exact([started + b";", started + GUARDED.encode()], timeout=30) == 1:
@@ -133,19 +134,20 @@ class Shell:
         """Press Ctrl-C."""
         self.channel.send(b"\3")
 
-    def _recover(self) -> None:
-        """End what a run() that gave up left behind.
+    def recover(self) -> None:
+        """Come back to a prompt, whatever a run() that gave up left behind.
 
-        A shell may throw away what was typed while it handles Ctrl-C, so it is
-        asked until it answers.
+        Asks until the shell answers: what is typed while something else ends
+        may be lost.  Ctrl-C only if that does not help, for at its prompt it
+        takes the next character with it.
         """
         for _ in range(10):
-            self.interrupt()
             word = secrets.token_hex(8)
-            self.channel.send(f"printf '\\001%s%s;' {word[:8]} {word[8:]}\n".encode())
+            self.channel.send(f"\nprintf '\\001%s%s;' {word[:8]} {word[8:]}\n".encode())
             try:
                 self.channel.expect_exact(b"\1" + word.encode() + b";", timeout=1)
             except pexpect.TIMEOUT:
+                self.interrupt()
                 continue
             self._interrupt_first = False
             return
