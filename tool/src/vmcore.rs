@@ -93,7 +93,6 @@ impl Plan {
                 .and_then(|end| end.checked_next_multiple_of(PAGE))
                 .ok_or_else(|| Error::new(TOO_LARGE))?;
         }
-        segments.extend(image_segment(kernel, &data));
         for (range, offset) in &data {
             segments.push(Segment {
                 kind: PT_LOAD,
@@ -105,6 +104,9 @@ impl Plan {
                 size: range.size,
             });
         }
+        // crash takes all before the first segment's data for the header: what
+        // lies furthest back must not come first.
+        segments.extend(image_segment(kernel, &data));
         let mut head = ehdr(segments.len());
         for segment in &segments {
             put_phdr(&mut head, segment);
@@ -244,8 +246,8 @@ fn put_phdr(to: &mut Vec<u8>, s: &Segment) {
     let flags = if s.kind == PT_LOAD { RWX } else { 0 };
     to.extend_from_slice(&s.kind.to_le_bytes());
     to.extend_from_slice(&flags.to_le_bytes());
-    let align = if s.kind == PT_LOAD { PAGE } else { 4 };
-    for n in [s.offset, s.vaddr, s.paddr, s.size, s.size, align] {
+    // No alignment, as in a kdump: that is how crash knows it for one.
+    for n in [s.offset, s.vaddr, s.paddr, s.size, s.size, 0] {
         to.extend_from_slice(&n.to_le_bytes());
     }
 }
@@ -272,21 +274,21 @@ mod tests {
         assert!(metadata.blocks() * 512 < plan.total() / 2, "has holes");
         let mut data = vec![0; plan.total() as usize];
         file.read_exact_at(&mut data, 0).unwrap();
-        // note, image, memory
+        // note, memory, image
         assert_eq!(data[56], 3);
         let phdr = |n: u64| 64 + 56 * n;
         assert_eq!(field_u32(&data, phdr(0)), Some(PT_NOTE));
         assert_eq!(
             field_u64(&data, phdr(1) + 16),
-            Some(IMAGE_MAP + sample::OFFSET)
-        );
-        assert_eq!(field_u64(&data, phdr(1) + 24), Some(sample::IMAGE_AT));
-        assert_eq!(
-            field_u64(&data, phdr(2) + 16),
             Some(sample::DIRECT + sample::MEMORY_AT)
         );
+        assert_eq!(
+            field_u64(&data, phdr(2) + 16),
+            Some(IMAGE_MAP + sample::OFFSET)
+        );
+        assert_eq!(field_u64(&data, phdr(2) + 24), Some(sample::IMAGE_AT));
         // The image segment's bytes are those of the memory.
-        let offset = field_u64(&data, phdr(1) + 8).unwrap() as usize;
+        let offset = field_u64(&data, phdr(2) + 8).unwrap() as usize;
         let mut there = [0; 8192];
         image.read_exact(sample::IMAGE_AT, &mut there).unwrap();
         assert_eq!(&data[offset..offset + 8192], there);

@@ -128,7 +128,8 @@ mod tests {
     use crate::output;
 
     /// For development: SHIMOS_TEST_MEMORY names a file with the memory of a
-    /// real kernel, from address 0, saved by an emulator.
+    /// real kernel, from address 0, saved by an emulator. SHIMOS_TEST_VMCORE names
+    /// the dump to make of it.
     #[test]
     #[ignore = "needs a file with a kernel's memory"]
     fn a_real_kernel() {
@@ -149,6 +150,11 @@ mod tests {
                 "image {:x?} direct map {:x?}",
                 kernel.image, kernel.direct_map
             ));
+            if let Some(path) = std::env::var_os("SHIMOS_TEST_VMCORE") {
+                let plan = crate::vmcore::Plan::new(memory.ranges(), 2, &kernel).unwrap();
+                let file = std::fs::File::create(path).unwrap();
+                assert_eq!(plan.write(&memory, &file, &mut |_| {}).unwrap(), 0);
+            }
         } else {
             let start = std::time::Instant::now();
             banner::search(&memory);
