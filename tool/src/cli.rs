@@ -62,6 +62,11 @@ pub enum Command {
     /// Remove partitions: give their CPUs and memory back
     Rm(Rm),
     /// Write a partition's memory to a file for crash and drgn
+    ///
+    /// The file is an ELF vmcore. drgn opens any; crash needs hooks on the stacks
+    /// of the running tasks and may give up ("read of stack ... failed") on a
+    /// kernel that has not panicked and is built without CONFIG_X86_MCE, as
+    /// Debian 12's cloud kernel is: use drgn, or crash --minimal, for these.
     Dump(Dump),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },

@@ -131,16 +131,13 @@ impl Place {
         let Some(info) = &self.info else {
             return Vec::new();
         };
-        let mut records = log::records(memory, info, self.next, over || self.stuck);
+        let records = log::records(memory, info, self.next, over || self.stuck);
         if records.is_empty() && !over {
             // Not finished, and no newer ones: look again, then take it as it is.
             let open = log::records(memory, info, self.next, true);
             self.stuck = open.len() > 1 && !self.stuck;
         } else {
             self.stuck = false;
-        }
-        if over && !self.stuck {
-            records.dedup_by_key(|r| r.seq);
         }
         if let Some(last) = records.last() {
             self.next = last.seq.saturating_add(1);

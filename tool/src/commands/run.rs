@@ -212,8 +212,8 @@ fn default_initrd(version: &str) -> Result<Option<File>> {
     Ok(None)
 }
 
-/// Until it is started, the partition belongs to our open /dev/shimos and ends
-/// with it: nothing to undo here.
+/// Until it is started, the partition belongs to our open /dev/shimos and would
+/// end with it; but say so.
 fn create_and_load(device: &dyn Device, request: &CreateRequest, images: &Images) -> Result<u32> {
     let name = &request.name;
     interrupt::check()?;
@@ -225,13 +225,28 @@ fn create_and_load(device: &dyn Device, request: &CreateRequest, images: &Images
     let id = progress
         .during(|| device.create(request))
         .or_refuse(format_args!("cannot create '{name}'"))?;
-    interrupt::check()?;
-    progress.say(format!("{name}: loading the kernel"));
-    progress
-        .during(|| device.load(id, &images.kernel, images.initrd.as_ref(), &images.cmdline))
-        .or_refuse(format_args!("cannot load '{name}'"))?;
-    interrupt::check()?;
-    Ok(id)
+    let loaded = interrupt::check().and_then(|()| {
+        progress.say(format!("{name}: loading the kernel"));
+        progress
+            .during(|| device.load(id, &images.kernel, images.initrd.as_ref(), &images.cmdline))
+            .or_refuse(format_args!("cannot load '{name}'"))?;
+        interrupt::check()
+    });
+    drop(progress);
+    match loaded {
+        Ok(()) => Ok(id),
+        Err(Error::Interrupted { signal, .. }) => {
+            remove(device, id);
+            Err(Error::Interrupted {
+                signal,
+                undone: Some(format!("'{name}' has been removed again")),
+            })
+        }
+        Err(other) => {
+            remove(device, id);
+            Err(other)
+        }
+    }
 }
 
 /// Start it and wait; if it does not come up, remove it.
