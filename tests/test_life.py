@@ -183,7 +183,8 @@ def test_killed_tool_leaves_nothing(shared_machine: Machine) -> None:
     before = Resources(machine)
     command = run_command(machine)
     for delay in (0.05, 0.3, 0.6, 1.0):
-        machine.run(f"timeout -s KILL {delay} {command}", check=False, timeout=60)
+        # not timeout(1): it would kill itself too and not wait for the end
+        machine.run(f"{command} & sleep {delay}; kill -KILL $!; wait $!", check=False, timeout=60)
         # what had been started before the kill runs on, as it should
         machine.run("shimos rm --force web", check=False, timeout=60)
         before.assert_back()

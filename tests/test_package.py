@@ -1,0 +1,34 @@
+"""`make deb`: the packages are whole, and DKMS builds the modules from them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from lab import kernels
+from lab.command import run
+from lab.paths import SRC
+
+#: What an installed machine must have.
+IN_TOOL = ("/usr/bin/shimos", "/usr/lib/shimos/init", "shimos@.service", "man1/shimos-run.1.gz", "completions/shimos")
+MODULES = {"shimos_ikc", "shimos_kloader", "shimos_agent"}
+
+
+def test_packages(tmp_path: Path) -> None:
+    run("make", "-C", SRC, "deb")
+    (tool,) = (SRC / "build/deb").glob("shimos_*.deb")
+    (modules,) = (SRC / "build/deb").glob("shimos-dkms_*.deb")
+    listing = run("dpkg", "-c", tool)
+    for wanted in IN_TOOL:
+        assert wanted in listing, listing
+
+    run("dpkg", "-x", modules, tmp_path)
+    (tmp_path / "dkms").mkdir()
+    version = re.search(r"shimos-dkms_([^_]+)_", modules.name)
+    assert version
+    trees = ["--sourcetree", tmp_path / "usr/src", "--dkmstree", tmp_path / "dkms", "-m", "shimos", "-v", version[1]]
+    run("dkms", "add", *trees)
+    for kernel in kernels.get("6.1", "6.12"):
+        run("dkms", "build", *trees, "-k", kernel.version)
+        built = (tmp_path / "dkms" / "shimos" / version[1] / kernel.version).rglob("*.ko*")
+        assert {path.name.split(".")[0] for path in built} == MODULES
