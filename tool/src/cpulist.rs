@@ -76,6 +76,12 @@ pub fn show(cpus: &[u32]) -> String {
     text
 }
 
+/// "CPU 2", "CPUs 2-3"
+pub fn named(cpus: &[u32]) -> String {
+    let plural = if cpus.len() == 1 { "" } else { "s" };
+    format!("CPU{plural} {}", show(cpus))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +128,8 @@ mod tests {
     fn shown() {
         assert_eq!(show(&[]), "");
         assert_eq!(show(&[2, 3]), "2-3");
+        assert_eq!(named(&[2]), "CPU 2");
+        assert_eq!(named(&[2, 3]), "CPUs 2-3");
         assert_eq!(show(&[3, 1, 2, 7]), "3,1-2,7");
         assert_eq!(show(&[u32::MAX]), "4294967295");
     }

@@ -18,7 +18,7 @@ pub enum Error {
     /// Whoever read our output has gone: the end, but no error.
     OutputClosed,
     /// Everything has been said already; only the exit code is left.
-    Reported,
+    Reported(u8),
 }
 
 impl Error {
@@ -58,10 +58,16 @@ impl Error {
         }
     }
 
+    /// The exit code alone.
+    pub fn quietly(self) -> Self {
+        Error::Reported(self.exit_code())
+    }
+
     /// 0 success, 1 failure, 2 usage (clap's), 128 + n ended by signal n.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Failed { .. } | Error::Reported => 1,
+            Error::Failed { .. } => 1,
+            Error::Reported(code) => *code,
             Error::Interrupted { signal, .. } => 128u8.wrapping_add((*signal & 0x7f) as u8),
             Error::OutputClosed => 0,
         }
@@ -77,7 +83,7 @@ impl fmt::Display for Error {
                 n => write!(f, "ended by signal {n}"),
             },
             Error::OutputClosed => f.write_str("output closed"),
-            Error::Reported => f.write_str("failed"),
+            Error::Reported(_) => f.write_str("failed"),
         }
     }
 }
@@ -116,6 +122,7 @@ mod tests {
         assert_eq!(Error::new("x").exit_code(), 1);
         assert_eq!(Error::interrupted(2).exit_code(), 130);
         assert_eq!(Error::interrupted(15).exit_code(), 143);
+        assert_eq!(Error::interrupted(2).quietly().exit_code(), 130);
         assert_eq!(Error::OutputClosed.exit_code(), 0);
     }
 

@@ -50,7 +50,7 @@ pub fn error(error: &Error) {
             Some(undone) => note(format_args!("{error}; {undone}")),
             None => note(error),
         },
-        Error::OutputClosed | Error::Reported => {}
+        Error::OutputClosed | Error::Reported(_) => {}
     }
 }
 

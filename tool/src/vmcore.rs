@@ -178,11 +178,11 @@ fn image_segment(kernel: &Kernel, data: &[(Range, u64)]) -> Option<Segment> {
 
 /// Pages of zeros become holes.
 fn write_sparse(file: &File, chunk: &[u8], at: u64) -> std::io::Result<()> {
-    let page = PAGE as usize;
-    let is_zero = |p: &[u8]| p.iter().all(|b| *b == 0);
+    const ZEROS: [u8; PAGE as usize] = [0; PAGE as usize];
+    let is_zero = |page: &[u8]| ZEROS.get(..page.len()) == Some(page);
     let mut run: Option<usize> = None;
     let mut position = 0;
-    for piece in chunk.chunks(page) {
+    for piece in chunk.chunks(ZEROS.len()) {
         match (is_zero(piece), run) {
             (false, None) => run = Some(position),
             (true, Some(start)) => {

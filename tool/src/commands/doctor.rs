@@ -1,7 +1,11 @@
 //! `shimos doctor`: what this machine can do and what is missing.
 
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use serde::Serialize;
 
 use crate::abi::ABI_VERSION;
@@ -74,7 +78,7 @@ pub fn run(args: &cli::Json) -> Result<()> {
     } else {
         output::line(text(&checks))?;
     }
-    if ok { Ok(()) } else { Err(Error::Reported) }
+    if ok { Ok(()) } else { Err(Error::Reported(1)) }
 }
 
 fn text(checks: &[Check]) -> String {
@@ -362,17 +366,68 @@ impl Host {
 
     fn apic(&self) -> Check {
         const NAME: &str = "APIC";
-        let off = self.has_parameter("nox2apic");
-        // The kernel uses x2APIC where there is one, unless it is told not to
-        // or the hypervisor or interrupt remapping does not play along.
-        if off || !self.has_flag("x2apic") {
-            return Check::ok(NAME, "xAPIC mode");
+        let fix = "add nox2apic intremap=off to GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub && reboot";
+        let possible = self.has_flag("x2apic") && !self.has_parameter("nox2apic");
+        match self.x2apic_on() {
+            Some(true) => Check::warn(
+                NAME,
+                "x2APIC mode, in which partitions have not been tried",
+                fix,
+            ),
+            None if possible => Check::warn(
+                NAME,
+                "the CPUs can do x2APIC, in which partitions have not been tried; cannot find out whether it is on",
+                fix,
+            ),
+            _ => Check::ok(NAME, "xAPIC mode"),
         }
-        Check::warn(
-            NAME,
-            "the CPUs can do x2APIC; if the host uses it (dmesg | grep x2apic), partitions are untried",
-            "add nox2apic intremap=off to GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub && reboot",
-        )
+    }
+
+    /// Bit 10 of IA32_APIC_BASE, if the msr module is there; else what the
+    /// kernel said when it booted.
+    fn x2apic_on(&self) -> Option<bool> {
+        let mut value = [0; 8];
+        let msr = File::open(self.root.join("dev/cpu/0/msr"));
+        if msr.is_ok_and(|msr| msr.read_exact_at(&mut value, 0x1b).is_ok()) {
+            return Some(u64::from_le_bytes(value) & (1 << 10) != 0);
+        }
+        let log = self.boot_log()?;
+        let on = [
+            "x2apic enabled",
+            "Enabled x2apic",
+            "x2apic: enabled by BIOS",
+        ];
+        if on.iter().any(|text| log.contains(text)) {
+            return Some(true);
+        }
+        // Only a log that begins at the beginning proves that it did not say so.
+        log.contains("Linux version ").then_some(false)
+    }
+
+    /// The kernel's log as far as it is kept.
+    fn boot_log(&self) -> Option<String> {
+        const MAX_RECORDS: usize = 1 << 16;
+        let mut kmsg = OpenOptions::new()
+            .read(true)
+            .custom_flags(OFlag::O_NONBLOCK.bits())
+            .open(self.root.join("dev/kmsg"))
+            .ok()?;
+        let mut log = String::new();
+        let mut record = [0; 8192];
+        // Each read gives one record; EPIPE means that one was overwritten.
+        for _ in 0..MAX_RECORDS {
+            match kmsg.read(&mut record) {
+                Ok(0) => break,
+                Ok(n) => {
+                    log.push_str(&String::from_utf8_lossy(
+                        record.get(..n).unwrap_or_default(),
+                    ));
+                }
+                Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
+                Err(_) => break,
+            }
+        }
+        Some(log)
     }
 
     fn clock(&self) -> Check {
@@ -549,6 +604,23 @@ mod tests {
         let shown = text(&host.checks());
         assert!(shown.contains("update-grub"));
         assert!(shown.ends_with("Not ready: 4 things are missing."));
+    }
+
+    #[test]
+    fn the_mode_of_the_apic() {
+        let (work, host) = host(&[
+            ("proc/cpuinfo", "flags : x2apic"),
+            ("dev/kmsg", "6,0,0,-;Linux version 6.12\n"),
+        ]);
+        assert_eq!(host.apic().verdict, Verdict::Ok);
+        std::fs::write(work.path().join("dev/kmsg"), "6,9,9,-;x2apic enabled\n").unwrap();
+        assert_eq!(host.apic().verdict, Verdict::Warn);
+        let msr = work.path().join("dev/cpu/0/msr");
+        std::fs::create_dir_all(msr.parent().unwrap()).unwrap();
+        let mut registers = vec![0; 0x1b];
+        registers.extend_from_slice(&0xfee0_0900u64.to_le_bytes());
+        std::fs::write(&msr, registers).unwrap();
+        assert_eq!(host.apic().verdict, Verdict::Ok);
     }
 
     #[test]

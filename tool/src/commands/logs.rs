@@ -72,7 +72,8 @@ fn follow(
     let mut place = Place::default();
     let mut first = true;
     loop {
-        interrupt::check()?;
+        // The usual way to end it: nothing to say about.
+        interrupt::check().map_err(Error::quietly)?;
         let now = device
             .status(status.id)
             .or_refuse(format_args!("cannot watch '{}'", status.name))?;

@@ -24,8 +24,8 @@ pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
         }
         destroy(device, &status)?;
         output::line(format_args!(
-            "{name}: removed, CPUs {} and {} are the host's again",
-            crate::cpulist::show(&status.cpus),
+            "{name}: removed, {} and {} are the host's again",
+            crate::cpulist::named(&status.cpus),
             crate::size::show(status.memory)
         ))
     })

@@ -130,14 +130,14 @@ fn host_kernel() -> Result<PathBuf> {
 fn whole_memory(bytes: u64, min: u64, align: u64) -> Result<u64> {
     if bytes < min {
         return Err(Error::new(format!(
-            "{} of memory are too little: a partition needs at least {}",
+            "{} of memory is too little: a partition needs at least {}",
             size::show(bytes),
             size::show(min)
         )));
     }
     bytes
         .checked_next_multiple_of(align.max(1))
-        .ok_or_else(|| Error::new(format!("{} of memory are too much", size::show(bytes))))
+        .ok_or_else(|| Error::new(format!("{} of memory is too much", size::show(bytes))))
 }
 
 /// See to it that the name is free.
@@ -218,8 +218,8 @@ fn create_and_load(device: &dyn Device, request: &CreateRequest, images: &Images
     let name = &request.name;
     interrupt::check()?;
     let mut progress = Progress::spinner(format!(
-        "{name}: taking CPUs {} and {}",
-        cpulist::show(&request.cpus),
+        "{name}: taking {} and {}",
+        cpulist::named(&request.cpus),
         size::show(request.memory)
     ));
     let id = progress
@@ -383,15 +383,10 @@ pub fn report(status: &Status, json: bool) -> Result<()> {
 fn summary(status: &Status) -> String {
     let version = status.kernel_version.split_whitespace().next();
     let mut line = format!(
-        "{}: running, Linux {} on {} {}, {}",
+        "{}: running, Linux {} on {}, {}",
         status.name,
         printable(version.unwrap_or("(unknown version)")),
-        if status.cpus.len() == 1 {
-            "CPU"
-        } else {
-            "CPUs"
-        },
-        cpulist::show(&status.cpus),
+        cpulist::named(&status.cpus),
         size::show(status.memory)
     );
     if status.boot_ns != 0 {
