@@ -9,7 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import secrets
 import select
+import shlex
 import socket
 import sys
 import termios
@@ -26,7 +29,7 @@ _CPUS = [2, 3]
 _MEMORY = 1 << 30
 #: What the host's own caches may have grown by while the partition lived.
 _SLACK = 32 << 20
-_LEAVE = b"\x1d"  # Ctrl-]
+_LEAVE = b"\x1c"  # Ctrl-\
 
 
 class Demo:
@@ -42,7 +45,7 @@ class Demo:
     def type(self, command: str, timeout: float = 120.0) -> str:
         """Run a command on the host as a user would, shown with its output."""
         print(f"\n    host# {command}", flush=True)
-        output = self._machine.run(command, timeout=timeout).output
+        output = _as_seen(self._machine.run(command, timeout=timeout).output)
         print(textwrap.indent(output, "    ").rstrip("\n"), flush=True)
         return output
 
@@ -152,56 +155,73 @@ class Demo:
             self.check("the host's kernel log is clean", False)
 
 
+def _as_seen(output: str) -> str:
+    """What is left on a terminal when lines that were overwritten are gone."""
+    lines = [re.split(r"\r|\x1b\[2K", line)[-1] for line in output.split("\n")]
+    return "\n".join(lines)
+
+
 def shell(machine: Machine) -> None:
-    """Connect this terminal to a shell on the machine until Ctrl-]."""
+    """Connect this terminal to a shell on the machine until that ends."""
     kernel = machine.vmlinuz("6.1")
     print(
         f"""
-This is a shell on the emulated machine. Ctrl-] (at this prompt) leaves it. For example:
+This is a shell on the emulated machine; `exit` leaves it (and ends the machine), Ctrl-\\ does so at once.
 
     shimos doctor
     shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {kernel} --initrd {LAB_INITRD}
-    shimos console {_NAME}      (Ctrl-A leaves the partition's console)
+    shimos console {_NAME}      Ctrl-] leaves the partition's console
     shimos ls; shimos logs {_NAME}; shimos stop {_NAME}; shimos rm {_NAME}
 """,
         flush=True,
     )
     size = os.get_terminal_size() if sys.stdin.isatty() else os.terminal_size((80, 24))
     connection: socket.socket = machine.shell(1).channel.socket
-    # The lab's shells are for programs; people get one with echo and editing,
-    # and a console whose detach key is not the one that leaves the machine.
+    # The lab's shells are for programs; people get one with echo and editing.
+    # Its end is told by a word that is sent in two parts.
+    word = secrets.token_hex(8)
     setup = (
-        f"stty sane rows {size.lines} cols {size.columns}; alias shimos=/lab/shimos; export TERM=linux; "
-        "PS1='lab:\\w# ' exec bash --rcfile /lab/bashrc -i\n"
+        f"stty sane rows {size.lines} cols {size.columns}; "
+        f"TERM={shlex.quote(os.environ.get('TERM', 'linux'))} PS1='lab:\\w# ' bash --norc --noprofile -i; "
+        f"echo {word[:8]}''{word[8:]}\n"
     )
     connection.sendall(setup.encode())
-    _wire(connection)
+    _wire(connection, word.encode())
 
 
-def _wire(connection: socket.socket) -> None:
-    """Terminal to socket and back, until Ctrl-], end of input or of the machine."""
+def _wire(connection: socket.socket, last: bytes) -> None:
+    """Terminal to socket and back, until Ctrl-\\, the word ``last`` or the machine's end."""
     keyboard = sys.stdin.fileno()
     saved = termios.tcgetattr(keyboard) if os.isatty(keyboard) else None
     if saved:
         tty.setraw(keyboard)
+    sources: list[Any] = [connection]  # the keyboard's turn comes with the prompt
+    shown, typing = b"", False
     try:
         while True:
-            ready, _, _ = select.select([keyboard, connection], [], [])
+            ready, _, _ = select.select(sources, [], [])
             if connection in ready:
                 data = connection.recv(65536)
-                if not data:
+                shown = (shown + data)[-2 * len(last) - len(data) :]
+                if not data or last in shown:
                     break
                 sys.stdout.buffer.write(data)
                 sys.stdout.buffer.flush()
+                if len(sources) == 1 and not typing and b"lab:" in shown:
+                    sources.append(keyboard)
+                    typing = True
             if keyboard in ready:
                 typed = os.read(keyboard, 4096)
-                if not typed or _LEAVE in typed:
+                if _LEAVE in typed:
                     break
+                if not typed:  # the end of a pipe: let what was typed finish
+                    sources.remove(keyboard)
+                    typed = b"\nexit\n"
                 connection.sendall(typed)
     finally:
         if saved:
             termios.tcsetattr(keyboard, termios.TCSADRAIN, saved)
-    print("\r\nleft the machine; it is gone with all that was in it")
+    print("\r\nThe machine is gone with all that was in it.")
 
 
 def main() -> int:

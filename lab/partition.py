@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -11,6 +12,8 @@ from lab.shell import GUARDED, Result, Shell, ShellGone, ShellTimeout
 
 #: What leaves ``shimos console``.
 DETACH = b"\x1d"
+#: Seconds after which an unanswered question is repeated.
+_ASK_AGAIN = 1.0
 _GUARD = "LAB_HOST_SHELL"
 
 
@@ -45,19 +48,16 @@ class PartitionConsole:
             f"dmesg -n 1; }}; echo {word[:8]}''{word[8:]}-${_GUARD}-\n"
         )
         ended = rf"shimos: (?!connected|warning)[^\n]*\n|{word}-{GUARDED}-"
-        tries = max(1, int(timeout / 2))
-        for attempt in range(tries):
+        deadline = time.monotonic() + timeout
+        self._expect_or_end(rf"shimos: connected to [^\n]*\n|{ended}", "connected to", timeout)
+        while True:
             self._host.send(question.encode())
             try:
-                answer = self._host.expect(f"{word}--|{ended}".encode(), timeout=timeout / tries)
+                self._expect_or_end(f"{word}--|{ended}", f"{word}--", _ASK_AGAIN)
+                break
             except ShellTimeout:
-                if attempt == tries - 1:
+                if time.monotonic() > deadline:
                     raise
-                continue
-            if not answer.endswith(f"{word}--".encode()):
-                text = answer[-2000:].decode(errors="replace")
-                raise ShellGone(f"no console of {self.name}: {text}\n{self._describe()}")
-            break
         # Interactive busybox shells echo by themselves; one that reads a script
         # from the terminal does not, and with a trap it survives Ctrl-C.
         # The one below it must not read on before it runs: hence the second word.
@@ -68,6 +68,11 @@ class PartitionConsole:
         self._host.expect(rf"{word}\+".encode(), timeout=timeout)
         self._host.send(b"trap : INT\n")
         self._shell.run("true", timeout=timeout)
+
+    def _expect_or_end(self, pattern: str, good: str, timeout: float) -> None:
+        answer = self._host.expect(pattern.encode(), timeout=timeout).decode(errors="replace")
+        if good not in answer:
+            raise ShellGone(f"no console of {self.name}: {answer[-2000:]}\n{self._describe()}")
 
     def _describe(self) -> str:
         return f"the host's shell {self._host.name} has the console of partition {self.name}"
@@ -90,6 +95,6 @@ class PartitionConsole:
         # complains about an unknown command.
         self._host.send(DETACH + b"\n")
         with suppress(ShellTimeout):
-            self._host.expect(rb"disconnected from [^\n]*\n|not found\n", timeout=5)
+            self._host.expect(rb"shimos: [^\n]*\n|not found\n", timeout=5)
         self._host.recover()
         self.on_close()

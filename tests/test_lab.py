@@ -20,6 +20,21 @@ FAULT = """\
 [    1.025] Kernel panic - not syncing: Fatal exception
 """
 
+LOST_TIMER = """\
+[   23.155] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+[   23.156] rcu: \t2-...!: (0 ticks this GP) idle=df08/0/0x0 softirq=15/15 fqs=1 (false positive?)
+[   23.157] Sending NMI from CPU 1 to CPUs 2:
+[   23.158] NMI backtrace for cpu 2
+[   23.159] CPU: 2 UID: 0 PID: 0 Comm: swapper/2 Not tainted 6.12.107+deb13-cloud-amd64 #1
+[   23.160] RIP: 0010:pv_native_safe_halt+0xf/0x20
+[   23.161] Call Trace:
+[   23.162]  <TASK>
+[   23.163]  default_idle+0x9/0x20
+[   23.164]  </TASK>
+[   23.165] rcu: rcu_preempt kthread timer wakeup didn't happen for 5251 jiffies! g-1071 f0x0
+[   23.166] rcu: \tPossible timer handling issue on cpu=2 timer-softirq=4
+"""
+
 
 def test_status_and_output(shared_machine: Machine) -> None:
     run = shared_machine.run
@@ -108,7 +123,7 @@ def test_other_machines(machine: Machine) -> None:
     assert "no_ipi_broadcast" not in machine.run("cat /proc/cmdline").output
 
 
-@pytest.mark.parametrize("text", [FAULT, FAULT.replace("Oops: int3", "int3"), "early\r\n" * 50 + FAULT])
+@pytest.mark.parametrize("text", [FAULT, FAULT.replace("Oops: int3", "int3"), "early\n" * 50 + FAULT, LOST_TIMER])
 def test_known_fault(text: str) -> None:
     assert faults.emulator_fault(text)
 
@@ -124,6 +139,12 @@ def test_known_fault(text: str) -> None:
         FAULT.replace("[#1]", "[#2]"),
         "BUG: unable to handle page fault\n" + FAULT,
         FAULT.split("RIP")[0],
+        "shimos_ikc: loading out-of-tree module taints kernel.\n" + FAULT,
+        "shimos_ikc: loading out-of-tree module taints kernel.\n" + LOST_TIMER,
+        LOST_TIMER.replace("default_idle", "shimos_spin"),
+        LOST_TIMER.replace("on cpu=2", "on cpu=1"),
+        LOST_TIMER.replace("kthread timer wakeup", "kthread wakeup"),
+        "BUG: unable to handle page fault\n" + LOST_TIMER,
     ],
 )
 def test_other_faults_are_not_excused(text: str) -> None:
