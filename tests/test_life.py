@@ -109,10 +109,16 @@ def test_killed_while_booting(machine: Machine) -> None:
     start(machine, memory="256M")
     machine.run("shimos kill web")
     moments = random.Random(2009)
+    killed = 0
     for _ in range(50):
         # The moments are the test's subject, not a wait for an event.
-        delay = moments.uniform(0, 2.5)
-        machine.run(f"shimos restart --no-wait web && sleep {delay:.3f} && shimos kill web")
+        delay = moments.uniform(0.05, 2.5)
+        command = f"shimos restart --force web >/tmp/restart 2>&1 & sleep {delay:.3f}; shimos kill web; echo =$?; wait"
+        killed += machine.run(command, check=False).output.strip().endswith("=0")
+        # a kill that came before the start finds nothing to kill
+        machine.run("shimos kill web", check=False)
+        assert show(machine)["state"] == "stopped"
+    assert killed > 40
     machine.run("shimos restart web", timeout=60)
     assert machine.partition("web").run("nproc").output.strip() == "2"
     machine.partition("web").close()
