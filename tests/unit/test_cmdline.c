@@ -62,6 +62,9 @@ void test_cmdline(void)
 	CHECK(!allowed("nosmp"));
 	CHECK(!allowed("  8250.nr_uarts=4  "));
 	CHECK(!allowed("init=/x -- single"));
+	CHECK(!allowed("quiet foo=\"bar"));
+	CHECK(!allowed("bootconfig"));
+	CHECK(!allowed("shimos.start=7"));
 	CHECK(allowed("dyndbg=\"file x +p reboot=t\""));	/* one quoted value */
 
 	strcpy(p.image.version, "6.1.0-50-cloud-amd64");

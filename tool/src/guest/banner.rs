@@ -25,8 +25,8 @@ const MAX_RECORDS: usize = 1 << 14;
 
 /// The lines of the log, oldest first. With several rings, left behind by
 /// earlier kernels in the same memory, the shortest one: it is the one that did
-/// not come far enough.
-pub fn search(memory: &dyn Memory) -> Vec<String> {
+/// not come far enough. Only those that `fits` accepts count.
+pub fn search(memory: &dyn Memory, fits: &dyn Fn(&[String]) -> bool) -> Vec<String> {
     let mut best: Option<Vec<String>> = None;
     for range in memory.ranges() {
         let mut buffer = vec![0; CHUNK + 64];
@@ -48,7 +48,7 @@ pub fn search(memory: &dyn Memory) -> Vec<String> {
                     continue;
                 }
                 let lines = follow(memory, at + block as u64);
-                if best.as_ref().is_none_or(|b| lines.len() < b.len()) {
+                if fits(&lines) && best.as_ref().is_none_or(|b| lines.len() < b.len()) {
                     best = Some(lines);
                 }
             }
@@ -175,7 +175,7 @@ mod tests {
         // Across the border of two chunks.
         image.put(0x1000_0000 + CHUNK as u64 - 8, &text);
         assert_eq!(
-            search(&image),
+            search(&image, &|_| true),
             [
                 "Linux version 6.1",
                 "Command line: x",
@@ -200,7 +200,7 @@ mod tests {
         let mut image = Image::new(0, 4 << 20);
         image.put(0x10000, &ring(&["Linux version old", "a", "b", "c"]));
         image.put(0x200000, &ring(&["Linux version new", "a"]));
-        assert_eq!(search(&image), ["Linux version new", "a"]);
+        assert_eq!(search(&image, &|_| true), ["Linux version new", "a"]);
     }
 
     #[test]
@@ -210,19 +210,19 @@ mod tests {
         refs[0] = "Linux version 1";
         let mut image = Image::new(0, 4 << 20);
         image.put(0x10000, &ring(&refs));
-        assert_eq!(search(&image).len(), 5000);
+        assert_eq!(search(&image, &|_| true).len(), 5000);
     }
 
     #[test]
     fn nothing_there_and_damage() {
-        assert!(search(&Image::new(0, 1 << 20)).is_empty());
+        assert!(search(&Image::new(0, 1 << 20), &|_| true).is_empty());
         let mut image = Image::new(0, 1 << 20);
         image.put(0x10000, &ring(&["Linux version 6.1", "one", "two"]));
         let mut random = Random::new(3);
         for _ in 0..50 {
             let mut bad = image.clone();
             bad.put(0x10000 + random.next() % 64, &random.next().to_le_bytes());
-            let _ = search(&bad);
+            let _ = search(&bad, &|_| true);
         }
     }
 }

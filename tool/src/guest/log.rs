@@ -57,25 +57,33 @@ pub fn describe(memory: &dyn Memory, status: &Status) -> Option<Vmcoreinfo> {
     if status.starts <= 1 {
         return vmcoreinfo::search(memory, &mut |info| fits(info));
     }
-    // It cannot have logged for longer than it has been running; allow for
-    // clocks that do not quite agree.
-    let limit = match status.uptime_ns {
-        0 => u64::MAX,
-        uptime => uptime.saturating_add(1_000_000_000),
-    };
-    let mut best: Option<(u64, Vmcoreinfo)> = None;
+    let mut mine = None;
+    let mut nameless = None;
     vmcoreinfo::search(memory, &mut |info| {
         if fits(info) {
-            let last = records(memory, info, 0, true)
-                .last()
-                .map_or(0, |r| r.time_ns);
-            if last <= limit && best.as_ref().is_none_or(|(l, _)| last > *l) {
-                best = Some((last, info.clone()));
+            let lines = lines_of(&records(memory, info, 0, true));
+            match life_of(&lines) {
+                Some(start) if start == status.starts => mine = Some(info.clone()),
+                Some(_) => {}
+                // Only a log that has wrapped has lost its first lines: such a
+                // kernel has run for long.
+                None => nameless = Some(info.clone()),
             }
         }
-        false
+        mine.is_some()
     });
-    best.map(|(_, info)| info)
+    mine.or(nameless)
+}
+
+/// Which start of the partition a log belongs to: KLoader says so at the end of
+/// the command line, which is among the first lines of each log.
+fn life_of(lines: &[String]) -> Option<u32> {
+    const MARK: &str = " shimos.start=";
+    let line = lines
+        .iter()
+        .find(|line| line.contains("ommand line: ") && line.contains(MARK))?;
+    let (_, number) = line.rsplit_once(MARK)?;
+    number.split_whitespace().next()?.parse().ok()
 }
 
 /// The log as records, if the kernel has come that far.
@@ -98,7 +106,9 @@ pub fn read(memory: &dyn Memory, status: &Status) -> (Vec<String>, Source) {
             return (lines, Source::Ring(info.address));
         }
     }
-    let lines = banner::search(memory);
+    let lines = banner::search(memory, &|lines| {
+        status.starts <= 1 || life_of(lines).is_none_or(|start| start == status.starts)
+    });
     if !lines.is_empty() {
         return (lines, Source::EarlyRing);
     }
@@ -157,10 +167,42 @@ mod tests {
             }
         } else {
             let start = std::time::Instant::now();
-            banner::search(&memory);
+            banner::search(&memory, &|_| true);
             output::detail(format_args!("banner {:?}", start.elapsed()));
         }
         assert!(!lines.is_empty());
+    }
+
+    #[test]
+    fn whose_log() {
+        let lines = |text: &str| vec!["Linux version 6".to_owned(), text.to_owned()];
+        assert_eq!(
+            life_of(&lines("[ 0.0] Command line: quiet shimos.start=12")),
+            Some(12)
+        );
+        assert_eq!(
+            life_of(&lines("[ 0.0] Kernel command line: a shimos.start=3 b")),
+            Some(3)
+        );
+        assert_eq!(life_of(&lines("echo shimos.start=3")), None);
+        assert_eq!(life_of(&lines("Command line: shimos.start=x")), None);
+        assert_eq!(life_of(&[]), None);
+    }
+
+    #[test]
+    fn an_earlier_life_is_not_shown() {
+        let (mut image, _) = sample::kernel();
+        let mut status = fake::status("web");
+        status.kernel_version = "6.1.0-sample (x) #1".into();
+        sample::log(
+            &mut image,
+            &["Linux version 6.1", "Command line: a shimos.start=1"],
+        );
+        assert!(matches!(read(&image, &status).1, Source::Ring(_)));
+        status.starts = 2;
+        assert_eq!(read(&image, &status).1, Source::Nothing);
+        status.starts = 1;
+        assert_eq!(read(&image, &status).0.len(), 2);
     }
 
     #[test]

@@ -55,7 +55,9 @@ int x86_write_boot_params(struct partition *p, struct complaint *c)
 	bp->hdr.hardware_subarch = X86_SUBARCH_CE4100;
 	bp->hdr.cmd_line_ptr = lower_32_bits(cmdline);
 	bp->ext_cmd_line_ptr = upper_32_bits(cmdline);
-	strscpy(partition_at(p, X86_CMDLINE), p->cmdline, PAGE_SIZE);
+	/* the log begins with it: whoever finds a log knows which life's it is */
+	snprintf(partition_at(p, X86_CMDLINE), PAGE_SIZE, "%s shimos.start=%u",
+		 p->cmdline, p->starts + 1);
 	bp->hdr.ramdisk_image = lower_32_bits(initrd);
 	bp->ext_ramdisk_image = upper_32_bits(initrd);
 	bp->hdr.ramdisk_size = lower_32_bits(p->initrd_size);

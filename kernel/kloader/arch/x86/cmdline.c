@@ -45,7 +45,20 @@ static const struct {
 	{ "nox2apic", "the APIC mode is the host's choice" },
 	{ "efi", "the firmware belongs to the host" },
 	{ "dis_ucode_ldr", "microcode is the host's to load" },
+	{ "bootconfig", "the initrd could then say what the command line must not" },
+	{ "shimos.start", "KLoader counts the starts" },
 };
+
+/* A quote that is left open would swallow what containment adds behind it. */
+static bool has_open_quote(const char *cmdline)
+{
+	bool open = false;
+
+	for (; *cmdline; cmdline++)
+		if (*cmdline == '"')
+			open = !open;
+	return open;
+}
 
 static bool same_name(const char *word, size_t len, const char *name)
 {
@@ -86,6 +99,8 @@ int x86_check_cmdline(const char *cmdline, struct complaint *c)
 	size_t len;
 	int i;
 
+	if (has_open_quote(cmdline))
+		return refuse(c, -EINVAL, "the command line has a quote that is not closed");
 	while ((word = next_word(&cmdline, &len))) {
 		if (len == 2 && !memcmp(word, "--", 2))
 			return refuse(c, -EINVAL,
