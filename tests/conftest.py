@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 
+import pexpect
 import pytest
 from _pytest.terminal import TerminalReporter
 
@@ -60,15 +61,24 @@ def shared_machine(_module_machine: list[Machine], request: pytest.FixtureReques
     """One machine for all tests of a module; after a failure the next test gets a fresh one."""
     machine = _module_machine[0]
     yield machine
-    machine.release_consoles()
     report = request.node.stash.get(_REPORT, None)
-    if report is not None and report.failed:
+    if (report is not None and report.failed) or _spoiled(machine):
         # What a failed test left behind must not fail the next one.
         replacement = Machine(**machine.options).start()
         replacement.name = machine.name
         _machines[_machines.index(machine)] = replacement
         _module_machine[0] = replacement
         machine.stop()
+
+
+def _spoiled(machine: Machine) -> bool:
+    """Whether partitions, complaints of the kernel or a dead console are left."""
+    try:
+        machine.release_consoles()
+        left = machine.run("ls /sys/class/shimos", check=False)
+        return bool(left.output and left.status == 0) or bool(faults.unclean(machine.dmesg()))
+    except (ShellError, OSError, pexpect.ExceptionPexpect):
+        return True
 
 
 _REPORT = pytest.StashKey[pytest.TestReport]()
