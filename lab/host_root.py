@@ -11,7 +11,7 @@ from lab.command import run
 _PACKAGES = (
     *("kmod", "procps", "iproute2", "pciutils", "util-linux", "util-linux-extra", "busybox-static"),
     *("initramfs-tools", "zstd", "bsdextrautils", "strace", "systemd-sysv", "udev", "dbus"),
-    *("ca-certificates", "python3", "less", "file"),
+    *("ca-certificates", "python3", "python3-drgn", "less", "file"),
 )
 _SPARE = 2 << 30
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support import Resources, remove, show, start
 
@@ -49,10 +51,11 @@ def test_debian_initrd(shared_machine: Machine) -> None:
     assert show(machine, "deb")["state"] == "running"
     console = machine.shell(5)
     console.send(b"shimos console deb\n")
-    console.expect(b"(initramfs)", timeout=60)
+    console.expect(rb"\(initramfs\)", timeout=60)
     console.send(b"cat /proc/version\r")
-    console.expect(machine.versions["6.12"].encode(), timeout=30)
+    console.expect(re.escape(machine.versions["6.12"]).encode(), timeout=30)
     console.send(b"\x1d")
+    console.expect(b"disconnected")
     console.run("true")
     remove(machine, "deb")
 

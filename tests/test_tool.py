@@ -94,6 +94,7 @@ def test_watchers(shared_machine: Machine) -> None:
     for watcher in watchers:
         watcher.expect(b"seen-by-42", timeout=30)
         watcher.send(b"\x1d")
+        watcher.expect(b"disconnected")
         watcher.run("true")
     console.close()
     remove(machine)
@@ -111,7 +112,7 @@ def test_long_input(shared_machine: Machine) -> None:
     remove(machine)
 
 
-def test_dump_opens_in_drgn_and_crash(shared_machine: Machine) -> None:
+def test_dump_opens_in_drgn(shared_machine: Machine) -> None:
     """A vmcore of a running and of a dead partition."""
     machine = shared_machine
     start(machine, memory="256M")
@@ -121,10 +122,17 @@ def test_dump_opens_in_drgn_and_crash(shared_machine: Machine) -> None:
     machine.run("until shimos ls --json | grep -q crashed; do sleep 0.1; done", timeout=30)
     console.close()
     machine.run("shimos dump web -o /tmp/dead.vmcore", timeout=120)
+    # Without the kernel's debug symbols drgn still reads format and notes.
+    program = (
+        "import drgn,sys; p=drgn.Program(); p.set_core_dump(sys.argv[1]);"
+        "print(p.platform.arch.name, p['VMCOREINFO'].string_().decode().split()[0])"
+    )
     for name in ("live", "dead"):
+        seen = machine.run(f'python3 -c "{program}" /tmp/{name}.vmcore', timeout=120).output
+        assert f"X86_64 OSRELEASE={machine.versions['6.1']}" in seen
         header = machine.run(f"python3 -c \"d=open('/tmp/{name}.vmcore','rb').read(64);print(d[:4],d[16],d[18])\"").output
         assert "ELF" in header and "4 62" in header
-        assert f"OSRELEASE={machine.versions['6.1']}" in machine.run(f"head -c 16384 /tmp/{name}.vmcore | strings -n 8").output
+        assert machine.run(f"grep -a -c 'OSRELEASE={machine.versions['6.1']}' /tmp/{name}.vmcore").output.strip() != "0"
     remove(machine)
 
 

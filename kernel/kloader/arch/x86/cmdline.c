@@ -23,6 +23,7 @@ static const struct {
 	{ "reboot", "only reboot=a ends in the reset register that KLoader watches" },
 	{ "panic", "a panic must wait for KLoader, not reset the machine" },
 	{ "panic_timeout", "a panic must wait for KLoader, not reset the machine" },
+	{ "sysctl.kernel.panic", "a panic must wait for KLoader, not reset the machine" },
 	{ "pci", "it must not probe the host's PCI devices" },
 	{ "acpi", "its ACPI tables are what tells it what belongs to it" },
 	{ "acpi_rsdp", "its ACPI tables are what tells it what belongs to it" },
@@ -126,10 +127,14 @@ static bool needs_dummy_disabled(const char *version)
 	       (major < 6 || (major == 6 && minor < 9));
 }
 
+/*
+ * Not panic=0, which would say the same: Debian's initramfs takes any panic= for
+ * the wish to have no shell and to halt instead.
+ */
 int x86_append_cmdline(struct partition *p, char *buf, size_t len)
 {
 	return snprintf(buf, len,
-			"no_ipi_broadcast=1 reboot=a panic=0 pci=off tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr%s",
+			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 pci=off tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr%s",
 			tsc_khz, needs_dummy_disabled(p->image.version) ?
 			" disable_cpu_apicid=0xfe" : "");
 }
