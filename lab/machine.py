@@ -163,8 +163,7 @@ class Machine:
         self.emulator = qemu.Emulator(config)
         # Connected before the machine says anything, so that nothing is lost.
         for number in range(config.shells):
-            connection = self.emulator.connect(f"shell{number}")
-            channel = SocketSpawn(connection, timeout=60, maxread=65536)
+            channel = SocketSpawn(self.emulator.shells[number], timeout=60, maxread=65536)
             channel.delaybeforesend = None
             self._shells[number] = Shell(channel, f"host shell {number}", context=self._context)
         for number in range(config.shells):

@@ -15,6 +15,7 @@ def nothing_changes(shared_machine: Machine) -> Iterator[None]:
     """Whatever was refused left CPUs, memory and log as they were."""
     before = Resources(shared_machine)
     yield
+    shared_machine.run("rm -rf /tmp/bad* /tmp/*.toml")  # /tmp is memory
     before.assert_back()
     shared_machine.assert_dmesg_clean()
 
@@ -116,7 +117,7 @@ def make(machine: Machine, kind: str) -> str:
         ("header", ()),
         ("32bit", ("32-bit",)),
         ("elf32", ("32-bit",)),
-        ("elfarm", ("architecture",)),
+        ("elfarm", ("arm64",)),
         ("arm64", ("arm64",)),
         ("directory", ()),
         ("missing", ("No such file",)),
@@ -143,7 +144,8 @@ def test_no_modules(shared_machine: Machine) -> None:
     "cmdline", ["panic=5", "reboot=t", "pci=on", "mem=100M", "no_ipi_broadcast=0", "maxcpus=1", "noapic", "quiet -- x"]
 )
 def test_command_lines(shared_machine: Machine, cmdline: str) -> None:
-    refused(shared_machine, run_command(shared_machine, more=f"--cmdline '{cmdline}'"), cmdline.split("=")[0].split()[-1][:2])
+    word = "--" if "--" in cmdline else cmdline.split("=")[0]
+    refused(shared_machine, run_command(shared_machine, more=f"--cmdline '{cmdline}'"), word)
 
 
 def test_long_command_line(shared_machine: Machine) -> None:
@@ -161,7 +163,7 @@ def test_illegal_steps(shared_machine: Machine) -> None:
     refused(machine, "shimos rm web", "running", "stop")
     machine.run("shimos kill web")
     refused(machine, "shimos kill web", "stopped")
-    refused(machine, "shimos stop web", "stopped")
+    assert "not running" in machine.run("shimos stop web").output  # what was wanted is so already
     remove(machine)
 
 
