@@ -31,7 +31,9 @@ def report(what: str, values: list[float], unit: str, goal: float) -> bool:
     """Print one row; True if the median meets the goal."""
     middle = statistics.median(values)
     verdict = "met" if middle <= goal else "MISSED"
-    print(f"| {what} | {middle:.2f} {unit} | {min(values):.2f} to {max(values):.2f} | {len(values)} | {goal:g} {unit} | {verdict} |")
+    print(
+        f"| {what} | {middle:.2f} {unit} | {min(values):.2f} to {max(values):.2f} | {len(values)} | {goal:g} {unit} | {verdict} |"
+    )
     return middle <= goal
 
 
@@ -58,7 +60,9 @@ def main() -> int:
     parser.add_argument("--host", default="6.12", help="host kernel")
     args = parser.parse_args()
     with Machine(kernel=args.host) as machine:
-        print(f"host {machine.versions[args.host]}, accelerator {machine.emulator.config.accel}, 4 CPUs, 1 GiB partition on CPUs 2-3\n")
+        print(
+            f"host {machine.versions[args.host]}, accelerator {machine.emulator.config.accel}, 4 CPUs, 1 GiB partition on CPUs 2-3\n"
+        )
         print("| what | median | range | runs | goal | |\n| --- | --- | --- | --- | --- | --- |")
         results = [measure(machine, flavour, args.rounds) for flavour in ("6.1", "6.12")]
         machine.assert_dmesg_clean()

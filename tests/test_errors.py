@@ -22,7 +22,9 @@ def nothing_changes(shared_machine: Machine) -> Iterator[None]:
 
 def test_not_root(shared_machine: Machine) -> None:
     command = run_command(shared_machine)
-    refused(shared_machine, f"setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all {command}", "root")
+    refused(
+        shared_machine, f"setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all {command}", "root"
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,7 +93,9 @@ def make(machine: Machine, kind: str) -> str:
     """Make a bad kernel file; returns its path."""
     good = machine.vmlinuz("6.1")
     path = f"/tmp/bad-{kind}"
-    poke = "python3 -c \"import sys;d=bytearray(open(sys.argv[1],'rb').read());{};open(sys.argv[2],'wb').write(d)\" {} {}"
+    poke = (
+        "python3 -c \"import sys;d=bytearray(open(sys.argv[1],'rb').read());{};open(sys.argv[2],'wb').write(d)\" {} {}"
+    )
     commands = {
         "text": f"echo 'no kernel at all' >{path}",
         "empty": f": >{path}",
@@ -196,7 +200,9 @@ def test_interrupted_run(shared_machine: Machine, delay: float) -> None:
     assert machine.run("shimos ls --json").output.strip() == "[]"
 
 
-@pytest.mark.parametrize("verb", ["console web", "logs -f web", "stop web", "restart web", "dump web --force -o /tmp/core"])
+@pytest.mark.parametrize(
+    "verb", ["console web", "logs -f web", "stop web", "restart web", "dump web --force -o /tmp/core"]
+)
 def test_interrupted_commands(shared_machine: Machine, verb: str) -> None:
     """Ctrl-C in the middle of the others: the partition can go on being used."""
     machine = shared_machine

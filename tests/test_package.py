@@ -26,7 +26,7 @@ def test_packages(tmp_path: Path) -> None:
     (tmp_path / "dkms").mkdir()
     version = re.search(r"shimos-dkms_([^_]+)_", modules.name)
     assert version
-    trees = ["--sourcetree", tmp_path / "usr/src", "--dkmstree", tmp_path / "dkms", "-m", "shimos", "-v", version[1]]
+    trees = ("--sourcetree", f"{tmp_path}/usr/src", "--dkmstree", f"{tmp_path}/dkms", "-m", "shimos", "-v", version[1])
     run("dkms", "add", *trees)
     for kernel in kernels.get("6.1", "6.12"):
         run("dkms", "build", *trees, "-k", kernel.version)

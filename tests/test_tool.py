@@ -23,7 +23,11 @@ def test_lists(shared_machine: Machine) -> None:
     assert details["memory"] == 512 << 20
     assert details["host_bytes"] < 2 << 20
     sysfs = "/sys/class/shimos/web"
-    assert machine.run(f"cat {sysfs}/state {sysfs}/cpus {sysfs}/memory").output.split() == ["running", "2,3", str(512 << 20)]
+    assert machine.run(f"cat {sysfs}/state {sysfs}/cpus {sysfs}/memory").output.split() == [
+        "running",
+        "2,3",
+        str(512 << 20),
+    ]
     remove(machine)
 
 
@@ -57,7 +61,9 @@ def test_logs(shared_machine: Machine, flavour: str) -> None:
 def test_log_of_a_kernel_that_never_got_far(shared_machine: Machine) -> None:
     """Without our init no agent loads: the log still tells what happened."""
     machine = shared_machine
-    start_command = f"shimos run web --cpus 2 --memory 512M --kernel {machine.vmlinuz('6.1')} --initrd /boot/lab-initrd.img"
+    start_command = (
+        f"shimos run web --cpus 2 --memory 512M --kernel {machine.vmlinuz('6.1')} --initrd /boot/lab-initrd.img"
+    )
     result = machine.run(f"{start_command} --no-agent --cmdline 'rdinit=/nowhere'", timeout=60)
     assert result.status == 0
     machine.run("until shimos logs web | grep -q 'Kernel panic'; do sleep 0.2; done", timeout=60)
@@ -106,7 +112,9 @@ def test_long_input(shared_machine: Machine) -> None:
     start(machine)
     console = machine.partition("web")
     words = " ".join(str(n) for n in range(3000))
-    count = console.run(f"cat >/tmp/long <<'END'\n{words[:3000]}\n{words[3000:6000]}\n{words[6000:9000]}\nEND\nwc -c </tmp/long")
+    count = console.run(
+        f"cat >/tmp/long <<'END'\n{words[:3000]}\n{words[3000:6000]}\n{words[6000:9000]}\nEND\nwc -c </tmp/long"
+    )
     assert int(count.output) == 9003
     console.close()
     remove(machine)
@@ -130,7 +138,9 @@ def test_dump_opens_in_drgn(shared_machine: Machine) -> None:
     for name in ("live", "dead"):
         seen = machine.run(f'python3 -c "{program}" /tmp/{name}.vmcore', timeout=120).output
         assert f"X86_64 OSRELEASE={machine.versions['6.1']}" in seen
-        header = machine.run(f"python3 -c \"d=open('/tmp/{name}.vmcore','rb').read(64);print(d[:4],d[16],d[18])\"").output
+        header = machine.run(
+            f"python3 -c \"d=open('/tmp/{name}.vmcore','rb').read(64);print(d[:4],d[16],d[18])\""
+        ).output
         assert "ELF" in header and "4 62" in header
         assert machine.run(f"grep -a -c 'OSRELEASE={machine.versions['6.1']}' /tmp/{name}.vmcore").output.strip() != "0"
     remove(machine)

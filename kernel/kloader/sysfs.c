@@ -53,7 +53,7 @@ ATTRIBUTE_GROUPS(shimos);
 void sysfs_changed(struct partition *p)
 {
 	char state[40];
-	char *env[] = { state, NULL };
+	char *env[2] = { state };
 
 	if (!p->device)
 		return;
