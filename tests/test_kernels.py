@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from support import Resources, remove, show, start
+from support import Resources, refused, remove, run_command, show, start
 
 from lab.machine import Machine
 
@@ -87,4 +87,10 @@ def test_several_ranges(machine: Machine) -> None:
     console.close()
     remove(machine, "frag")
     machine.run("rmmod shimos_fragment")
+    # No range of 64 MiB anywhere: refused, and nothing is kept.
+    before = Resources(machine)
+    machine.run("insmod /usr/lib/shimos-test/$(uname -r)/shimos_fragment.ko step_mb=16")
+    refused(machine, run_command(machine, "frag", memory="512M"), "fragmented")
+    machine.run("rmmod shimos_fragment")
+    before.assert_back()
     machine.assert_dmesg_clean()

@@ -146,6 +146,17 @@ def test_dump_opens_in_drgn(shared_machine: Machine) -> None:
     remove(machine)
 
 
+def test_threads_of_one_core_are_warned_about() -> None:
+    """Half a core given away: a warning, not a refusal."""
+    with Machine(extra=("-smp", "4,sockets=1,cores=2,threads=2")) as machine:
+        siblings = machine.run("cat /sys/devices/system/cpu/cpu2/topology/thread_siblings_list").output.strip()
+        assert siblings == "2-3"
+        assert "CPUs 2-3 are threads of one core" in start(machine, cpus="2").output
+        remove(machine)
+        assert "threads of one core" not in start(machine, cpus="2-3").output
+        remove(machine)
+
+
 def test_completions_and_manual(shared_machine: Machine) -> None:
     machine = shared_machine
     for shell in ("bash", "zsh", "fish"):

@@ -23,6 +23,7 @@ mod name;
 mod output;
 mod progress;
 mod size;
+mod smt;
 mod terminal;
 mod vmcore;
 mod waiting;

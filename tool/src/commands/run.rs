@@ -14,7 +14,7 @@ use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
 use crate::progress::Progress;
 use crate::{
-    cpulist, duration, guest, initrd, interrupt, kernel_cmdline, kernel_image, size, waiting,
+    cpulist, duration, guest, initrd, interrupt, kernel_cmdline, kernel_image, size, smt, waiting,
 };
 
 /// Lines of the kernel log to show when it did not come up.
@@ -31,6 +31,11 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
     }
     let wish = Wish::from(args)?;
     let memory = whole_memory(wish.memory, info.memory_min, info.memory_align)?;
+    for threads in smt::split_cores(Path::new("/"), &wish.cpus) {
+        output::note(format_args!(
+            "warning: CPUs {threads} are threads of one core, and two kernels would share it: take them together"
+        ));
+    }
     make_room(device, &wish.name, args.replace)?;
     let images = Images::open(&wish)?;
     if verbose {
