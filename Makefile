@@ -71,4 +71,3 @@ test-programs: ## build the programs that tests run on the machine into OUT
 	mkdir -p $(OUT)
 	$(CC) -static -O1 -Wall -Wextra -Wno-sign-compare -Werror -Ikernel/include \
 		-o $(OUT)/ioctl_fuzz tests/programs/ioctl_fuzz.c
-	cp tests/programs/extract-vmlinux $(OUT)/

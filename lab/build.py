@@ -56,7 +56,7 @@ def everything() -> dict[str, Path]:
 
 def test_programs() -> dict[str, Path]:
     """Programs that only tests use, static, by their places on a machine."""
-    parts = {f"{_TESTS}/extract-vmlinux": SRC / "lab/guest/extract-vmlinux"}
+    parts = {f"{_TESTS}/extract-vmlinux": SRC / "tests/programs/extract-vmlinux"}
     out = _BUILD / "test-programs"
     out.mkdir(parents=True, exist_ok=True)
     with cache.lock("build-test-programs"), progress.step("building the tests' programs"):

@@ -28,7 +28,7 @@ _NAME = "web"
 _CPUS = [2, 3]
 _MEMORY = 1 << 30
 #: What the host's own caches may have grown by while the partition lived.
-_SLACK = 64 << 20
+_SLACK = 16 << 20
 _LEAVE = b"\x1c"  # Ctrl-\
 
 

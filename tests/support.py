@@ -73,17 +73,11 @@ class Resources:
     def __init__(self, machine: Machine):
         self._machine = machine
         self._cpus = machine.online_cpus()
-        self._free = self._free_memory()
-
-    def _free_memory(self) -> int:
-        """MemFree and what lies free in the per-CPU lists, which vary by 30 MiB."""
-        free = self._machine.mem_free()
-        pages = self._machine.run("awk '$1 == \"count:\" {n += $2} END {print n}' /proc/zoneinfo").output
-        return free + int(pages) * 4096
+        self._free = machine.mem_free()
 
     def assert_back(self) -> None:
         """Everything that a partition took is the host's again."""
-        cpus, free = self._machine.online_cpus(), self._free_memory()
+        cpus, free = self._machine.online_cpus(), self._machine.mem_free()
         assert cpus == self._cpus, f"CPUs {cpus} are online, before {self._cpus}"
         assert free > self._free - self.SLACK, f"{(self._free - free) >> 20} MiB are missing"
         assert self._machine.run("ls /sys/class/shimos").output == ""
