@@ -67,8 +67,8 @@ class Config:
 def _connected_pair() -> tuple[socket.socket, socket.socket]:
     """Two ends of a TCP connection over loopback.
 
-    A virtconsole throws output away when its socket is full. A Unix socket is
-    full after some 280 small writes; TCP joins them and holds megabytes.
+    A virtconsole throws output away when its socket is full. A Unix socket counts
+    each small write as a large one; TCP joins them and holds far more.
     """
     with socket.create_server(("127.0.0.1", 0)) as server:
         ours = socket.create_connection(server.getsockname())
