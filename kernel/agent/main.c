@@ -50,7 +50,7 @@ static void publish_bell(const struct shimos_bell *bell)
 
 	WRITE_ONCE(to->cpu, bell->cpu);
 	WRITE_ONCE(to->vector, bell->vector);
-	smp_wmb();	/* pairs with the reads of KLoader's ring() */
+	smp_wmb();	/* pairs with the reads of KLoader's life_ring() */
 	WRITE_ONCE(to->ready, bell->ready);
 }
 

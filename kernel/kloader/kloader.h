@@ -178,7 +178,7 @@ int life_kill(struct partition *p, struct complaint *c);
 void life_kill_all(void);
 bool life_any_up(void);
 int life_check_step(struct partition *p, enum shimos_state to, struct complaint *c);
-void life_ring(struct partition *p);
+bool life_ring(struct partition *p);
 void life_quiesce(struct partition *p);
 void life_rang(void);
 void life_bell_moved(const struct shimos_bell *bell);

@@ -135,7 +135,7 @@ static void reset_shared(struct partition *p)
 }
 
 /* Ring the agent.  Its bell may name only CPUs of its own. */
-static bool ring(struct partition *p)
+bool life_ring(struct partition *p)
 {
 	struct shimos_bell bell = {
 		.ready = READ_ONCE(p->shared->bell.ready),
@@ -145,11 +145,6 @@ static bool ring(struct partition *p)
 	bell.cpu = READ_ONCE(p->shared->bell.cpu);
 	bell.vector = READ_ONCE(p->shared->bell.vector);
 	return kloader_arch->owns_cpu(p, bell.cpu) && ikc_bell_ring(&bell);
-}
-
-void life_ring(struct partition *p)
-{
-	ring(p);
 }
 
 static int start(struct partition *p, u32 flags, struct complaint *c)
@@ -273,7 +268,7 @@ int life_stop(struct partition *p, struct complaint *c)
 		goto unlock;
 	WRITE_ONCE(p->shared->request, SHIMOS_REQUEST_POWEROFF);
 	smp_wmb();	/* the agent reads the request after the ring */
-	if (!p->agent || !ring(p)) {
+	if (!p->agent || !life_ring(p)) {
 		ret = refuse(c, -ENOTCONN, "'%s' has no agent that could be asked: kill it",
 			     p->name);
 		goto unlock;

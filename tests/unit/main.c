@@ -40,6 +40,20 @@ void *partition_at(struct partition *p, u64 offset)
 	return (u8 *)p->arch + offset;
 }
 
+int parse_copy(const struct image_format *format, const u8 *image, u64 size,
+	       struct image *out, struct complaint *c)
+{
+	u8 *copy = malloc(size ?: 1);
+	int ret;
+
+	memcpy(copy, image, size);
+	memset(c, 0, sizeof(*c));
+	memset(out, 0, sizeof(*out));
+	ret = format->parse(copy, size, out, c);
+	free(copy);
+	return ret;
+}
+
 int main(void)
 {
 	test_bzimage();

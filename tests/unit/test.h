@@ -3,7 +3,7 @@
 #ifndef _UNIT_TEST_H
 #define _UNIT_TEST_H
 
-#include "kloader.h"
+#include "x86.h"
 
 extern unsigned int checks_passed, checks_failed;
 
@@ -12,6 +12,10 @@ void check(bool ok, const char *what, const char *file, int line);
 
 /* A small generator of the same numbers each time. */
 u32 random_u32(void);
+
+/* Parse a copy of just that size, so that ASan sees each byte read too far. */
+int parse_copy(const struct image_format *format, const u8 *image, u64 size,
+	       struct image *out, struct complaint *c);
 
 void test_bzimage(void);
 void test_elf(void);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* vmlinux: what is taken, what is refused and why, and mutations. */
 #include "test.h"
-#include "x86.h"
 
 #define SIZE	4096
 
@@ -29,15 +28,7 @@ static void make_image(u8 *image)
 
 static int parse(const u8 *image, u64 size, struct image *out, struct complaint *c)
 {
-	u8 *copy = malloc(size ?: 1);
-	int ret;
-
-	memcpy(copy, image, size);
-	memset(c, 0, sizeof(*c));
-	memset(out, 0, sizeof(*out));
-	ret = x86_elf.parse(copy, size, out, c);
-	free(copy);
-	return ret;
+	return parse_copy(&x86_elf, image, size, out, c);
 }
 
 static void refused(void (*spoil)(Elf64_Ehdr *e, Elf64_Phdr *ph), const char *reason)

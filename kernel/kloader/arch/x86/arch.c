@@ -142,9 +142,7 @@ static int x86_arch_init(void)
 	ret = x86_read_host_cmdline();
 	if (ret)
 		return ret;
-	ret = x86_low_memory_init();
-	if (ret)
-		return ret;
+	x86_low_memory_init();
 	return x86_cpu_init();
 }
 

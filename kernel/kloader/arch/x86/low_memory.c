@@ -37,7 +37,7 @@ static bool has_signature(const u32 *page)
 	return false;
 }
 
-int x86_low_memory_init(void)
+void x86_low_memory_init(void)
 {
 	unsigned int page, first;
 
@@ -51,7 +51,6 @@ int x86_low_memory_init(void)
 		first = page > BLOB_PAGES ? page - BLOB_PAGES : 0;
 		bitmap_set(used, first, page + 1 - first);
 	}
-	return 0;
 }
 
 u64 x86_low_memory_take(unsigned int pages)

@@ -45,7 +45,7 @@ static void map(struct builder *b, u64 start, u64 end)
 	}
 }
 
-u64 x86_write_page_tables(struct partition *p)
+void x86_write_page_tables(struct partition *p)
 {
 	struct builder b = { .p = p, .next = X86_PAGE_TABLES + PAGE_SIZE };
 	u64 base = partition_phys(p, 0);
@@ -54,5 +54,4 @@ u64 x86_write_page_tables(struct partition *p)
 	map(&b, 0, PMD_SIZE);
 	map(&b, base, base + p->layout.kernel + p->layout.kernel_room);
 	WARN_ON_ONCE(b.next > X86_PAGE_TABLES + X86_PAGE_TABLES_LEN);
-	return base + X86_PAGE_TABLES;
 }

@@ -55,11 +55,11 @@ static inline struct x86_partition *to_x86(struct partition *p)
 u64 x86_write_acpi(struct partition *p);
 /* boot_params.c */
 int x86_write_boot_params(struct partition *p, struct complaint *c);
-/* page_tables.c: returns the physical address of the top level */
-u64 x86_write_page_tables(struct partition *p);
+/* page_tables.c: the top level lies at X86_PAGE_TABLES */
+void x86_write_page_tables(struct partition *p);
 
 /* low_memory.c: pages below 1 MiB, all under a lock of their own */
-int x86_low_memory_init(void);
+void x86_low_memory_init(void);
 u64 x86_low_memory_take(unsigned int pages);	/* 0: none left */
 void x86_low_memory_give_back(u64 addr, unsigned int pages);
 
