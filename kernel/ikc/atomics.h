@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * The kernel's names for shared-memory accesses, so that the ring and the
+ * allocator compile in user space as well: in programs, in the unit tests and
+ * under the model checker, which brings its own definitions (IKC_MODEL).
+ */
+#ifndef _IKC_ATOMICS_H
+#define _IKC_ATOMICS_H
+
+#if defined(__KERNEL__)
+
+#include <linux/atomic.h>
+#include <linux/bitops.h>
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#define ikc_fetch_or64(ptr, bits)	\
+	atomic64_fetch_or(bits, (atomic64_t *)(ptr))
+#define ikc_fetch_andnot64(ptr, bits)	\
+	atomic64_fetch_andnot(bits, (atomic64_t *)(ptr))
+#define ikc_or32(ptr, bits)		atomic_or(bits, (atomic_t *)(ptr))
+#define ikc_andnot32(ptr, bits)		atomic_andnot(bits, (atomic_t *)(ptr))
+#define ikc_copy_in(slot, from, len)	memcpy(slot, from, len)
+#define ikc_copy_out(to, slot, len)	memcpy(to, slot, len)
+
+#else
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <linux/types.h>
+
+#ifndef IKC_MODEL
+#ifndef READ_ONCE
+#define READ_ONCE(x)			__atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define WRITE_ONCE(x, value)		__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
+#endif
+#define smp_load_acquire(ptr)		__atomic_load_n(ptr, __ATOMIC_ACQUIRE)
+#define smp_store_release(ptr, value)	__atomic_store_n(ptr, value, __ATOMIC_RELEASE)
+#if defined(__x86_64__)
+/* what the kernel does: cheaper than mfence, as full for ordinary memory */
+#define smp_mb()	__asm__ __volatile__("lock; addl $0,-4(%%rsp)" ::: "memory", "cc")
+#else
+#define smp_mb()			__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#endif
+#define cmpxchg(ptr, old, new) ({					\
+	__typeof__(*(ptr)) old_ = (old);				\
+	__atomic_compare_exchange_n(ptr, &old_, new, 0,			\
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);\
+	old_; })
+#define ikc_fetch_or64(ptr, bits)	__atomic_fetch_or(ptr, bits, __ATOMIC_SEQ_CST)
+#define ikc_fetch_andnot64(ptr, bits)	__atomic_fetch_and(ptr, ~(bits), __ATOMIC_SEQ_CST)
+#define ikc_or32(ptr, bits)		((void)__atomic_fetch_or(ptr, bits, __ATOMIC_SEQ_CST))
+#define ikc_andnot32(ptr, bits)		((void)__atomic_fetch_and(ptr, ~(bits), __ATOMIC_SEQ_CST))
+#define ikc_copy_in(slot, from, len)	memcpy(slot, from, len)
+#define ikc_copy_out(to, slot, len)	memcpy(to, slot, len)
+#endif
+
+#endif
+#endif

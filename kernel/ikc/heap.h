@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * The allocator of the shared area (SHIMOS 2009, section 3.2), usable by all
+ * kernels at once, from any context, without a lock.
+ *
+ * A chunk is cut into spans, a span into blocks of one size.  Each span has a
+ * word that says what it is cut into, each block a tag that says whose it is;
+ * both change by one compare-and-exchange.  These are the truth.  Bitmaps say
+ * where to look: they may be wrong for a while, which costs a search and nothing
+ * else.  So there is no state in which a kernel that stops for ever, at any
+ * instruction, keeps another from going on; what it owned carries its name and
+ * its life, and the host takes it back by that.
+ */
+#ifndef _IKC_HEAP_H
+#define _IKC_HEAP_H
+
+#include "atomics.h"
+
+#ifdef __KERNEL__
+#include <uapi/shimos_ikc.h>
+#else
+#include "shimos_ikc.h"
+#endif
+
+/* One kernel's view of the heap; all its CPUs share it. */
+struct ikc_heap {
+	struct ikc_chunk *chunk[IKC_MAX_CHUNKS];	/* where each is mapped */
+	__u32 chunks;		/* how many may be used; only grows */
+	__u32 owner;		/* ikc_owner() of this kernel */
+};
+
+/* Whose a block is: a kernel in one of its lives. */
+static inline __u32 ikc_owner(__u32 kernel, __u32 life)
+{
+	return life << 16 | kernel << 8 | 2;
+}
+
+/* Make a chunk out of zeroed memory; its first @reserved spans are never given. */
+void ikc_chunk_init(struct ikc_chunk *chunk, unsigned int reserved);
+
+/*
+ * Allocate.  Returns the offset, or 0 if there is nothing left or @size is 0 or
+ * above IKC_ALLOC_MAX.  Blocks of 4 KiB and more start at page boundaries.  The
+ * contents are whatever they were.
+ */
+__u64 ikc_heap_alloc(struct ikc_heap *heap, __u64 size);
+
+/*
+ * Give a block back.  -EFAULT: @offset is no block, -EALREADY: it is free
+ * already, -EPERM: it belongs to another kernel.
+ */
+int ikc_heap_free(struct ikc_heap *heap, __u64 offset);
+
+/* Hand a block of this kernel over to @owner.  Errors as above. */
+int ikc_heap_give(struct ikc_heap *heap, __u64 offset, __u32 owner);
+
+/* Does this kernel own @size bytes at @offset, the start of a block? */
+bool ikc_heap_owns(struct ikc_heap *heap, __u64 offset, __u64 size);
+
+/*
+ * Take back what @owner has, which does not run any more, and mend the hints it
+ * may have left wrong.  Returns how many blocks that were.  One caller at a time.
+ */
+__u64 ikc_heap_reclaim(struct ikc_heap *heap, __u32 owner);
+
+/* Count the blocks that somebody owns, and their bytes. */
+void ikc_heap_used(struct ikc_heap *heap, __u64 *blocks, __u64 *bytes);
+
+#endif

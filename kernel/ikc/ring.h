@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * The ring: one producer, one consumer, no locks, the other side not trusted
+ * (SHIMOS 2009, sections 2.3 and 3.3).  Used unchanged by the kernel, by user
+ * programs, by the unit tests and by the model checker.
+ *
+ * A slot carries its own sequence number, so that a packet costs the transfer of
+ * its own cache lines and nothing else: no shared head is written.  The consumer
+ * publishes its position now and then, for the producer to know what is free.
+ *
+ * Nothing read from the ring is used as an index or length before it has been
+ * checked; positions are each side's own.  All functions return at once.
+ *
+ * Who sleeps says so first: the consumer stores the position it waits for
+ * (`event`), the producer that it waits for room (`room_event`).  Each then
+ * looks once more; the other looks after it has written.  A full barrier stands
+ * between the two steps on either side, so that one of them sees the other.
+ */
+#ifndef _IKC_RING_H
+#define _IKC_RING_H
+
+#include "atomics.h"
+
+#ifdef __KERNEL__
+#include <uapi/shimos_ikc.h>
+#else
+#include "shimos_ikc.h"
+#endif
+
+#define IKC_SLOT_HEADER		sizeof(struct ikc_slot)
+
+/* The producer's own memory. */
+struct ikc_producer {
+	struct ikc_ring *ring;
+	struct ikc_slot *slot, *end;	/* for position head; behind the last */
+	__u64 head;			/* packets written */
+	__u64 limit;			/* head may go up to here */
+	__u64 notified;			/* head at the last ikc_must_ring() */
+	__u64 rung, saved, full;	/* statistics */
+	__u32 slots, slot_size;
+	int broken;			/* the consumer wrote nonsense */
+};
+
+/* The consumer's own memory. */
+struct ikc_consumer {
+	struct ikc_ring *ring;
+	struct ikc_slot *slot, *end;	/* for position tail; behind the last */
+	__u64 tail;			/* packets read */
+	__u64 published;		/* tail as the producer may know it */
+	__u32 slots, slot_size;
+	__u32 batch;			/* publish after so many */
+	__u32 bad_seq;			/* what made it broken */
+	int broken;			/* the producer wrote nonsense */
+	int ring_back;			/* the producer waits for the room made */
+};
+
+/* Bytes that a ring takes; 0 if there is no such ring. */
+static inline __u64 ikc_ring_bytes(__u32 slots, __u32 slot_size)
+{
+	if (slots < IKC_MIN_SLOTS || slots > 1U << 24 ||
+	    slot_size < IKC_MIN_SLOT_SIZE || slot_size > IKC_MAX_SLOT_SIZE ||
+	    slot_size % IKC_SLOT_ALIGN)
+		return 0;
+	return IKC_RING_HEADER + (__u64)slots * slot_size;
+}
+
+/* The largest number of slots for which a ring fits into @bytes. */
+static inline __u32 ikc_ring_fit(__u64 bytes, __u32 slot_size)
+{
+	return bytes < IKC_RING_HEADER ? 0 : (bytes - IKC_RING_HEADER) / slot_size;
+}
+
+static inline struct ikc_slot *ikc_first_slot(struct ikc_ring *ring)
+{
+	return (struct ikc_slot *)((char *)ring + IKC_RING_HEADER);
+}
+
+static inline struct ikc_slot *ikc_slot_after(struct ikc_slot *slot, __u64 bytes)
+{
+	return (struct ikc_slot *)((char *)slot + bytes);
+}
+
+/* Is @a in [from, to)?  Positions never wrap, what a peer wrote may be anything. */
+static inline bool ikc_within(__u64 a, __u64 from, __u64 to)
+{
+	return a - from < to - from;
+}
+
+/*
+ * Make a ring in memory of ikc_ring_bytes(), all zero, that only the consumer
+ * knows yet.
+ */
+static inline void ikc_ring_init(struct ikc_ring *ring, __u32 slots, __u32 slot_size)
+{
+	ring->magic = IKC_RING_MAGIC;
+	ring->slots = slots;
+	ring->slot_size = slot_size;
+	ring->event = 0;		/* ring for the first packet */
+	ring->room_event = ~0ULL;	/* nobody waits */
+}
+
+static inline void ikc_consumer_init(struct ikc_consumer *c, struct ikc_ring *ring,
+				     __u32 slots, __u32 slot_size)
+{
+	memset(c, 0, sizeof(*c));
+	c->ring = ring;
+	c->slot = ikc_first_slot(ring);
+	c->end = ikc_slot_after(c->slot, (__u64)slots * slot_size);
+	c->slots = slots;
+	c->slot_size = slot_size;
+	c->batch = slots / 4 ? slots / 4 : 1;
+}
+
+/*
+ * Start writing to a ring of which @bytes are mapped.  0, or -EPROTO if it is
+ * none or does not fit.
+ */
+static inline int ikc_producer_init(struct ikc_producer *p, struct ikc_ring *ring,
+				    __u64 bytes)
+{
+	__u32 slots = READ_ONCE(ring->slots);
+	__u32 slot_size = READ_ONCE(ring->slot_size);
+	__u64 need = ikc_ring_bytes(slots, slot_size);
+
+	memset(p, 0, sizeof(*p));
+	if (READ_ONCE(ring->magic) != IKC_RING_MAGIC || !need || need > bytes)
+		return -EPROTO;
+	p->ring = ring;
+	p->slot = ikc_first_slot(ring);
+	p->end = ikc_slot_after(p->slot, need - IKC_RING_HEADER);
+	p->slots = p->limit = slots;
+	p->slot_size = slot_size;
+	return 0;
+}
+
+/* Largest message. */
+static inline __u32 ikc_slot_room(__u32 slot_size)
+{
+	return slot_size - IKC_SLOT_HEADER;
+}
+
+/* Learn how far the consumer is.  -EAGAIN: no room, -EBADMSG: nonsense. */
+static inline int ikc_find_room(struct ikc_producer *p)
+{
+	/* pairs with the release in ikc_publish(): the slots are free to write */
+	__u64 tail = smp_load_acquire(&p->ring->tail);
+
+	if (!ikc_within(tail, p->limit - p->slots, p->head + 1)) {
+		p->broken = 1;
+		return -EBADMSG;
+	}
+	p->limit = tail + p->slots;
+	return p->head == p->limit ? -EAGAIN : 0;
+}
+
+/* Is there room for a packet? */
+static inline bool ikc_has_room(struct ikc_producer *p)
+{
+	return p->head != p->limit || !ikc_find_room(p);
+}
+
+/**
+ * ikc_ring_write() - put a message into the ring
+ *
+ * The consumer can see it at once; ikc_must_ring() says whether it sleeps.
+ * Returns 0, -EAGAIN if the ring is full, -EMSGSIZE, or -EBADMSG if the consumer
+ * wrote nonsense and the ring is of no use any more.
+ */
+static inline int ikc_ring_write(struct ikc_producer *p, const void *data, __u32 len)
+{
+	struct ikc_slot *slot = p->slot;
+	int ret;
+
+	if (len > ikc_slot_room(p->slot_size))
+		return -EMSGSIZE;
+	if (p->head == p->limit) {
+		ret = p->broken ? -EBADMSG : ikc_find_room(p);
+		if (ret) {
+			p->full++;
+			WRITE_ONCE(p->ring->full, p->full);
+			return ret;
+		}
+	}
+	WRITE_ONCE(slot->len, len);
+	ikc_copy_in(slot->data, data, len);
+	p->head++;
+	p->slot = ikc_slot_after(slot, p->slot_size);
+	if (p->slot == p->end)
+		p->slot = ikc_first_slot(p->ring);
+	/* pairs with the acquire in ikc_ready(): the message comes before it */
+	smp_store_release(&slot->seq, (__u32)p->head);
+	return 0;
+}
+
+/*
+ * After one or several writes: does the consumer want the doorbell?  Each wish is
+ * granted once.
+ */
+static inline bool ikc_must_ring(struct ikc_producer *p)
+{
+	__u64 from = p->notified;
+	bool ring;
+
+	if (from == p->head)
+		return false;
+	p->notified = p->head;
+	smp_mb();	/* pairs with the one in ikc_arm(): seq before event */
+	ring = ikc_within(READ_ONCE(p->ring->event), from, p->head);
+	if (ring)
+		WRITE_ONCE(p->ring->rung, ++p->rung);
+	else
+		WRITE_ONCE(p->ring->saved, ++p->saved);
+	WRITE_ONCE(p->ring->packets, p->head);
+	return ring;
+}
+
+/*
+ * The ring is full and the producer wants to sleep.  True: it may, the doorbell
+ * will ring when half of the ring is free.  False: there is room after all.
+ */
+static inline bool ikc_wait_for_room(struct ikc_producer *p)
+{
+	WRITE_ONCE(p->ring->head, p->head);
+	WRITE_ONCE(p->ring->room_event, p->head - p->slots + p->slots / 2 - 1);
+	smp_mb();	/* pairs with the one in ikc_publish(): event before tail */
+	return ikc_find_room(p) == -EAGAIN;
+}
+
+/* Has the producer written the slot that is next? */
+static inline int ikc_ready(struct ikc_consumer *c)
+{
+	/* pairs with the release in ikc_ring_write() */
+	__u32 seq = smp_load_acquire(&c->slot->seq);
+
+	if (seq == (__u32)(c->tail + 1))
+		return 1;
+	if (seq == (c->tail < c->slots ? 0 : (__u32)(c->tail + 1 - c->slots)))
+		return 0;
+	c->bad_seq = seq;
+	c->broken = 1;
+	return -EBADMSG;
+}
+
+/* Give the slots that were read back; see whether the producer waits for them. */
+static inline void ikc_publish(struct ikc_consumer *c)
+{
+	__u64 from = c->published;
+
+	if (from == c->tail)
+		return;
+	c->published = c->tail;
+	/* pairs with the acquire in ikc_find_room() */
+	smp_store_release(&c->ring->tail, c->tail);
+	smp_mb();	/* pairs with the one in ikc_wait_for_room() */
+	if (ikc_within(READ_ONCE(c->ring->room_event), from, c->tail))
+		c->ring_back = 1;
+}
+
+/**
+ * ikc_ring_read() - take the next message out of the ring
+ * @data: room for @size bytes
+ * @len: its length
+ *
+ * Returns 0, -EAGAIN if there is none, -EMSGSIZE if it is larger than @size (it
+ * stays), or -EBADMSG if the producer wrote nonsense: then for ever.
+ */
+static inline int ikc_ring_read(struct ikc_consumer *c, void *data, __u32 size, __u32 *len)
+{
+	struct ikc_slot *slot = c->slot;
+	__u32 bytes;
+	int ret;
+
+	if (c->broken)
+		return -EBADMSG;
+	ret = ikc_ready(c);
+	if (ret <= 0)
+		return ret ? ret : -EAGAIN;
+	bytes = READ_ONCE(slot->len);
+	if (bytes > ikc_slot_room(c->slot_size)) {
+		c->broken = 1;
+		return -EBADMSG;
+	}
+	if (bytes > size)
+		return -EMSGSIZE;
+	ikc_copy_out(data, slot->data, bytes);
+	*len = bytes;
+	c->tail++;
+	c->slot = ikc_slot_after(slot, c->slot_size);
+	if (c->slot == c->end)
+		c->slot = ikc_first_slot(c->ring);
+	if (c->tail - c->published >= c->batch)
+		ikc_publish(c);
+	return 0;
+}
+
+/*
+ * The consumer wants to sleep.  True: it may, the doorbell will ring with the
+ * next packet.  False: there is one already (or nonsense).
+ */
+static inline bool ikc_arm(struct ikc_consumer *c)
+{
+	ikc_publish(c);
+	WRITE_ONCE(c->ring->event, c->tail);
+	smp_mb();	/* pairs with the one in ikc_must_ring() */
+	return !c->broken && !ikc_ready(c);
+}
+
+/* Did reading make room for which the producer waits?  Then ring it. */
+static inline bool ikc_must_ring_back(struct ikc_consumer *c)
+{
+	bool ring = c->ring_back;
+
+	c->ring_back = 0;
+	return ring;
+}
+
+#endif
