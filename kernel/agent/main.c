@@ -105,6 +105,12 @@ static int __init agent_init(void)
 	ikc_bell_get(&bell);
 	publish_bell(&bell);
 	heartbeat(&heartbeat_timer);
+	/* without it there are no shared devices, but the kernel is contained */
+	ret = ikc_attach(agent_shared->ikc_area, agent_shared->ikc_kernel,
+			 agent_shared->ikc_life);
+	if (ret)
+		pr_err("this kernel takes no part in inter-kernel communication: error %d\n",
+		       ret);
 	WRITE_ONCE(agent_shared->agent_version, SHIMOS_SHARED_VERSION);
 	smp_wmb();	/* ready says that all of the above holds */
 	WRITE_ONCE(agent_shared->ready, 1);

@@ -1,36 +1,122 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The doorbell, architecture-neutral part: who listens, and publication.
+ * The doorbells, architecture-neutral part: one for control, between KLoader and
+ * an agent, and several for queues, spread over this kernel's CPUs.
  */
+#include <linux/cpumask.h>
+#include <linux/irq_work.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 
-#include "bell.h"
+#include "local.h"
 
 static const struct ikc_bell_user __rcu *bell_user;
 static DEFINE_MUTEX(bell_mutex);	/* serialises open and close */
+static unsigned int bell_count;
 
-void ikc_bell_rang(void)
+/* Which queues a bell is for: those that ikc_ring_queues() rings it for. */
+static u64 bell_queues(unsigned int number)
+{
+	unsigned int bells = bell_count - 1, queue;
+	u64 queues = 0;
+
+	for (queue = number - 1; queue < IKC_QUEUES; queue += bells)
+		queues |= BIT_ULL(queue);
+	return queues;
+}
+
+/* Look at what the kernels that run have set for this bell's queues. */
+static void take_pending(unsigned int number)
+{
+	u64 mine = bell_queues(number), queues;
+	unsigned int kernel;
+
+	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++) {
+		u64 *pending = &ikc_entry(ikc_self.number)->pending[kernel].queues;
+
+		if (kernel == ikc_self.number || !(READ_ONCE(*pending) & mine))
+			continue;
+		/* a full barrier: what is pending is read after the bit */
+		queues = ikc_fetch_andnot64(pending, mine) & mine;
+		while (queues) {
+			ikc_queue_rang(kernel, __ffs64(queues));
+			queues &= queues - 1;
+		}
+	}
+	ikc_peers_look();
+}
+
+static void take_all_pending(struct irq_work *work)
+{
+	unsigned int number;
+
+	if (!ikc_attached())
+		return;
+	for (number = IKC_CONTROL_BELL + 1; number < bell_count; number++)
+		take_pending(number);
+}
+
+static DEFINE_IRQ_WORK(pending_work, take_all_pending);
+
+void ikc_bell_rang(unsigned int number)
 {
 	const struct ikc_bell_user *user;
 
 	rcu_read_lock();
-	user = rcu_dereference(bell_user);
-	if (user)
-		user->rang();
+	if (number == IKC_CONTROL_BELL) {
+		user = rcu_dereference(bell_user);
+		if (user)
+			user->rang();
+	} else if (ikc_attached()) {
+		take_pending(number);
+	}
 	rcu_read_unlock();
 }
 
-void ikc_bell_moved(void)
+static void publish(unsigned int number)
+{
+	struct shimos_bell *to = &ikc_entry(ikc_self.number)->bell[number - 1];
+	struct shimos_bell bell;
+
+	ikc_arch_bell_get(number, &bell);
+	WRITE_ONCE(to->cpu, bell.cpu);
+	WRITE_ONCE(to->vector, bell.vector);
+	smp_wmb();	/* pairs with the read barrier in ring_bell() */
+	WRITE_ONCE(to->ready, bell.ready);
+}
+
+void ikc_bells_publish(void)
+{
+	unsigned int number;
+
+	WRITE_ONCE(ikc_entry(ikc_self.number)->bells, bell_count - 1);
+	for (number = IKC_CONTROL_BELL + 1; number < bell_count; number++)
+		publish(number);
+}
+
+/*
+ * A bell has moved, because its CPU goes offline or somebody set its affinity.
+ * A sender may have read the old place just before and ring where nobody listens
+ * any more; but it has set the pending bit before that.  So look at the bits
+ * once after the new place is known: the barriers make one of the two see the
+ * other.
+ */
+void ikc_bell_moved(unsigned int number)
 {
 	const struct ikc_bell_user *user;
 	struct shimos_bell bell;
 
-	ikc_arch_bell_get(&bell);
 	rcu_read_lock();
-	user = rcu_dereference(bell_user);
-	if (user)
-		user->moved(&bell);
+	if (number == IKC_CONTROL_BELL) {
+		ikc_arch_bell_get(number, &bell);
+		user = rcu_dereference(bell_user);
+		if (user)
+			user->moved(&bell);
+	} else if (ikc_attached()) {
+		publish(number);
+		smp_mb();	/* pairs with the fetch_or in ikc_ring_queues() */
+		irq_work_queue(&pending_work);
+	}
 	rcu_read_unlock();
 }
 
@@ -60,7 +146,7 @@ EXPORT_SYMBOL_GPL(ikc_bell_close);
 
 void ikc_bell_get(struct shimos_bell *bell)
 {
-	ikc_arch_bell_get(bell);
+	ikc_arch_bell_get(IKC_CONTROL_BELL, bell);
 }
 EXPORT_SYMBOL_GPL(ikc_bell_get);
 
@@ -82,17 +168,20 @@ bool ikc_bell_ring(const struct shimos_bell *peer)
 }
 EXPORT_SYMBOL_GPL(ikc_bell_ring);
 
-static int __init ikc_init(void)
+int ikc_bells_init(void)
 {
-	return ikc_arch_bell_init();
+	bell_count = 1 + min_t(unsigned int, num_online_cpus(), IKC_MAX_BELLS);
+	return ikc_arch_bells_init(bell_count);
 }
 
-static void __exit ikc_exit(void)
+void ikc_bells_quiet(void)
 {
-	ikc_arch_bell_exit();
+	synchronize_rcu();
+	irq_work_sync(&pending_work);
 }
 
-module_init(ikc_init);
-module_exit(ikc_exit);
-MODULE_DESCRIPTION("SHIMOS inter-kernel communication");
-MODULE_LICENSE("GPL");
+void ikc_bells_exit(void)
+{
+	ikc_arch_bells_exit();
+	ikc_bells_quiet();
+}

@@ -92,6 +92,7 @@ static int take_block(struct ikc_heap *heap, struct ikc_chunk *chunk,
 {
 	unsigned int n = class_blocks(class), w, block;
 	__u64 bits, bit;
+	__u32 word;
 
 	for (w = 0; w * 64 < n; w++) {
 		/* each round clears a bit or finds it cleared: at most 64 */
@@ -104,11 +105,17 @@ static int take_block(struct ikc_heap *heap, struct ikc_chunk *chunk,
 			if (cmpxchg(&chunk->tag[span][block], TAG_FREE, heap->owner) !=
 			    TAG_FREE)
 				continue;	/* the hint was wrong */
-			if (READ_ONCE(chunk->span[span]) == blocks_word(class))
+			word = READ_ONCE(chunk->span[span]);
+			if (word == blocks_word(class))
 				return block;
-			/* it is being cut anew: let go, whatever it is now */
+			/*
+			 * It is being cut anew: let go, whatever it is now.  As
+			 * long as we had it its class could not change; and who
+			 * looked meanwhile took the block for not free.
+			 */
 			cmpxchg(&chunk->tag[span][block], heap->owner, TAG_FREE);
-			ikc_fetch_or64(&chunk->blocks[span][w], bit);
+			if (SPAN_CLASS(word) < IKC_CLASSES)
+				hint_free(chunk, span, block, SPAN_CLASS(word));
 			return -1;
 		}
 	}
@@ -153,7 +160,8 @@ static void cut(struct ikc_heap *heap, struct ikc_chunk *chunk, unsigned int spa
 	for (w = 0; w < IKC_SPAN_BLOCKS / 64; w++) {
 		__u64 all = n > w * 64 ? low_bits(n - w * 64) : 0;
 
-		WRITE_ONCE(chunk->blocks[span][w], w ? all : all & ~1ULL);
+		/* after the tags: who sees a bit and no free block clears it */
+		smp_store_release(&chunk->blocks[span][w], w ? all : all & ~1ULL);
 	}
 	/* pairs with the compare-and-exchange of whoever takes a block */
 	smp_store_release(&chunk->span[span], blocks_word(class));
@@ -326,6 +334,18 @@ int ikc_heap_give(struct ikc_heap *heap, __u64 offset, __u32 owner)
 	return tag ? retag(heap, tag, owner) : -EFAULT;
 }
 
+int ikc_heap_take(struct ikc_heap *heap, __u64 offset, __u32 owner)
+{
+	struct ikc_chunk *chunk;
+	unsigned int span, class;
+	__u32 *tag;
+
+	tag = find_tag(heap, offset, &chunk, &span, &class);
+	if (!tag)
+		return -EFAULT;
+	return cmpxchg(tag, owner, heap->owner) == owner ? 0 : -EPERM;
+}
+
 bool ikc_heap_owns(struct ikc_heap *heap, __u64 offset, __u64 size)
 {
 	struct ikc_chunk *chunk;
@@ -335,6 +355,27 @@ bool ikc_heap_owns(struct ikc_heap *heap, __u64 offset, __u64 size)
 	tag = find_tag(heap, offset, &chunk, &span, &class);
 	return tag && READ_ONCE(*tag) == heap->owner &&
 	       size <= 1ULL << (IKC_BLOCK_SHIFT + class);
+}
+
+__u32 ikc_heap_owner(struct ikc_heap *heap, __u64 offset)
+{
+	struct ikc_chunk *chunk;
+	unsigned int span, class;
+	__u32 *tag, owner;
+
+	tag = find_tag(heap, offset, &chunk, &span, &class);
+	owner = tag ? READ_ONCE(*tag) : TAG_NONE;
+	return owner == TAG_FREE ? TAG_NONE : owner;
+}
+
+__u64 ikc_heap_size(struct ikc_heap *heap, __u64 offset)
+{
+	struct ikc_chunk *chunk;
+	unsigned int span, class;
+
+	if (!find_tag(heap, offset, &chunk, &span, &class))
+		return 0;
+	return 1ULL << (IKC_BLOCK_SHIFT + class);
 }
 
 static __u64 reclaim_span(struct ikc_chunk *chunk, unsigned int span, __u32 owner)
@@ -351,8 +392,7 @@ static __u64 reclaim_span(struct ikc_chunk *chunk, unsigned int span, __u32 owne
 		uncut(chunk, span, class);
 		return found;
 	}
-	if (word != blocks_word(class))
-		return found;		/* a living kernel is changing it */
+	/* Also if a living kernel is changing it: that may have looked already. */
 	for (i = 0; i < class_blocks(class); i++)
 		if (READ_ONCE(chunk->tag[span][i]) == TAG_FREE)
 			hint_free(chunk, span, i, class);

@@ -54,8 +54,17 @@ int ikc_heap_free(struct ikc_heap *heap, __u64 offset);
 /* Hand a block of this kernel over to @owner.  Errors as above. */
 int ikc_heap_give(struct ikc_heap *heap, __u64 offset, __u32 owner);
 
+/* Take back a block just handed over to @owner, which never heard of it. */
+int ikc_heap_take(struct ikc_heap *heap, __u64 offset, __u32 owner);
+
 /* Does this kernel own @size bytes at @offset, the start of a block? */
 bool ikc_heap_owns(struct ikc_heap *heap, __u64 offset, __u64 size);
+
+/* Whose the block that starts at @offset is; 0 if it is nobody's or no block. */
+__u32 ikc_heap_owner(struct ikc_heap *heap, __u64 offset);
+
+/* Its size in bytes; 0 if @offset is no block. */
+__u64 ikc_heap_size(struct ikc_heap *heap, __u64 offset);
 
 /*
  * Take back what @owner has, which does not run any more, and mend the hints it

@@ -83,6 +83,8 @@ struct partition {
 	u32 kernel_crc, initrd_crc;
 	char *cmdline;			/* as handed to the kernel */
 	struct shimos_shared *shared;	/* in its memory, NULL before LOAD */
+	int ikc_kernel;			/* its number for IKC */
+	u32 ikc_life;			/* of the last start */
 	void *arch;			/* the architecture's own */
 
 	u32 starts;

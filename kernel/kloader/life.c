@@ -127,6 +127,9 @@ static void reset_shared(struct partition *p)
 	log->length = 0;
 	in->head = in->tail = p->input_head;
 	strscpy(shared->name, p->name, sizeof(shared->name));
+	shared->ikc_area = ikc_host_area();
+	shared->ikc_kernel = p->ikc_kernel;
+	shared->ikc_life = p->ikc_life;
 	shared->watchers = atomic_read(&p->watchers);
 	shared->size = SHIMOS_SHARED_SIZE;
 	shared->version = SHIMOS_SHARED_VERSION;
@@ -155,12 +158,13 @@ static int start(struct partition *p, u32 flags, struct complaint *c)
 	ret = image_restage(p, c);
 	if (ret)
 		return ret;
+	p->ikc_life = ikc_host_up(p->ikc_kernel);
 	mutex_lock(&p->input_mutex);
 	reset_shared(p);
 	mutex_unlock(&p->input_mutex);
 	ret = kloader_arch->stage(p, c);
 	if (ret)
-		return ret;
+		goto ikc_down;
 	p->message[0] = '\0';
 	p->agent = 0;
 	p->reset = SHIMOS_CAUSE_NONE;
@@ -180,6 +184,8 @@ static int start(struct partition *p, u32 flags, struct complaint *c)
 
 stop_cpus:
 	p->cpus_stuck = kloader_arch->park(p) != 0;
+ikc_down:
+	ikc_host_down(p->ikc_kernel, p->cpus_stuck);
 	return ret;
 }
 
@@ -209,6 +215,7 @@ static void end(struct partition *p, enum shimos_cause cause)
 
 	lockdep_assert_held(&p->mutex);
 	p->cpus_stuck = kloader_arch->park(p) != 0;
+	ikc_host_down(p->ikc_kernel, p->cpus_stuck);
 	hrtimer_cancel(&p->watch);
 	kloader_arch->restore_legacy();
 	copy_text(p->message, p->shared->message, sizeof(p->message));

@@ -381,13 +381,18 @@ static int __init kloader_init(void)
 	ret = ikc_bell_open(&kloader_bell);
 	if (ret)
 		goto exit_sysfs;
-	ret = misc_register(&kloader_device);
+	ret = ikc_host_init();
 	if (ret)
 		goto close_bell;
+	ret = misc_register(&kloader_device);
+	if (ret)
+		goto exit_ikc;
 	register_reboot_notifier(&reboot_notifier);
 	register_pm_notifier(&suspend_notifier);
 	return 0;
 
+exit_ikc:
+	ikc_host_exit();
 close_bell:
 	ikc_bell_close();
 exit_sysfs:
@@ -405,6 +410,7 @@ static void __exit kloader_exit(void)
 	unregister_pm_notifier(&suspend_notifier);
 	unregister_reboot_notifier(&reboot_notifier);
 	misc_deregister(&kloader_device);
+	ikc_host_exit();
 	ikc_bell_close();
 	sysfs_exit();
 	cpus_exit();

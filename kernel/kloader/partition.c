@@ -7,6 +7,7 @@
 #include <linux/module.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#include <shimos/ikc.h>
 
 #include "kloader.h"
 #include "partitions.h"
@@ -147,6 +148,26 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 	return p;
 }
 
+static bool owns_cpu(void *p, u32 hardware_id)
+{
+	return kloader_arch->owns_cpu(p, hardware_id);
+}
+
+static int join_ikc(struct partition *p, struct complaint *c)
+{
+	struct ikc_range range[SHIMOS_MAX_RANGES];
+	u32 i;
+
+	for (i = 0; i < p->range_count; i++)
+		range[i] = (struct ikc_range){ p->ranges[i].start, p->ranges[i].size };
+	p->ikc_kernel = ikc_host_add(p->name, range, p->range_count, owns_cpu, p);
+	if (p->ikc_kernel < 0)
+		return refuse(c, p->ikc_kernel,
+			      "there are %u kernels on this machine, the most that can communicate: remove a partition first",
+			      IKC_MAX_KERNELS);
+	return 0;
+}
+
 /**
  * partition_create() - take CPUs and memory for a new partition
  * @s: the partition dies with this session unless it is started
@@ -180,10 +201,13 @@ int partition_create(struct session *s, struct shimos_create *arg, const u32 *cp
 	ret = kloader_arch->create(p, c);
 	if (ret)
 		goto give_cpus;
+	ret = join_ikc(p, c);
+	if (ret)
+		goto destroy_arch;
 	ret = sysfs_add(p);
 	if (ret) {
 		refuse(c, ret, "cannot enter '%s' into sysfs", p->name);
-		goto destroy_arch;
+		goto leave_ikc;
 	}
 	mutex_lock(&kloader_mutex);
 	p->session = s;
@@ -194,6 +218,8 @@ int partition_create(struct session *s, struct shimos_create *arg, const u32 *cp
 	arg->id = p->id;
 	return 0;
 
+leave_ikc:
+	ikc_host_remove(p->ikc_kernel);
 destroy_arch:
 	kloader_arch->destroy(p);
 give_cpus:
@@ -241,6 +267,7 @@ int partition_destroy(struct partition *p, struct complaint *c)
 	memory_give_back(p);
 	up_write(&p->memory_sem);
 	cpus_give_back(p->cpus, p->cpu_count);
+	ikc_host_remove(p->ikc_kernel);
 	kloader_arch->destroy(p);
 	wake_up_all(&p->event_wait);
 	wake_up_all(&p->console_wait);

@@ -6,7 +6,9 @@
 #define _SHIMOS_COMPAT_H
 
 #include <linux/device.h>
+#include <linux/eventfd.h>
 #include <linux/kmsg_dump.h>
+#include <linux/mm.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
@@ -22,6 +24,19 @@ typedef int compat_tty_size;
 #else
 typedef ssize_t compat_tty_ssize;
 typedef size_t compat_tty_size;
+#endif
+
+/* flags of a mapping were set directly before 6.3 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define compat_vm_flags_set(vma, flags)	((vma)->vm_flags |= (flags))
+#else
+#define compat_vm_flags_set(vma, flags)	vm_flags_set(vma, flags)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+#define compat_eventfd_signal(eventfd)	eventfd_signal(eventfd, 1)
+#else
+#define compat_eventfd_signal(eventfd)	eventfd_signal(eventfd)
 #endif
 
 /* the dump callback got a detail structure in 6.12 */

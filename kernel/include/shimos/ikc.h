@@ -1,16 +1,148 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Inter-kernel communication: the doorbell, an interrupt that one kernel raises
- * on a CPU of another (SHIMOS 2009, section 3.3.2).
+ * Inter-kernel communication for kernel modules (SHIMOS 2009, sections 2 and 3):
+ * packets, the shared area, doorbells.  docs/ikc.md explains how it works.
+ *
+ * Kernels are named by their number in the shared area; 0 is the host.
  */
 #ifndef _SHIMOS_IKC_H
 #define _SHIMOS_IKC_H
 
-#include <linux/notifier.h>
-#include <uapi/shimos_shared.h>
+#include <linux/types.h>
+#include <uapi/shimos_ikc.h>
+
+/* ---- packets (paper, section 3.3) ---- */
 
 /**
- * struct ikc_bell_user - somebody who wants to hear this kernel's doorbell
+ * struct ikc_queue_ops - what the reader of a queue wants to hear
+ * @notify: @kernel rang for the queue: there may be packets, or room to write;
+ *          interrupt context (a thread on PREEMPT_RT), may not sleep
+ * @peer:   @kernel came up and can write to the queue, or is gone; may sleep;
+ *          optional
+ */
+struct ikc_queue_ops {
+	void (*notify)(void *context, unsigned int kernel);
+	void (*peer)(void *context, unsigned int kernel, bool up);
+};
+
+/*
+ * Read queue @queue (0 to IKC_FIRST_CHANNEL - 1) of this kernel: every other
+ * kernel gets a ring of @slots packets to it.  May sleep.  -EBUSY: somebody does
+ * already, -EINVAL, -ENOMEM, -ENODEV: this kernel takes no part in IKC.
+ */
+int ikc_queue_open(unsigned int queue, unsigned int slots,
+		   const struct ikc_queue_ops *ops, void *context);
+/* Returns when no callback runs any more.  May sleep. */
+void ikc_queue_close(unsigned int queue);
+
+/**
+ * ikc_write() - put a packet into queue @queue of @kernel
+ *
+ * Any context but NMI; senders of this kernel may compete.  With IKC_DATA_SHARED
+ * the block at pkt->data changes hands: it is the receiver's if this returns 0.
+ * Nobody is woken: see ikc_notify().
+ *
+ * Returns 0; -EINVAL: no such kernel or queue, bad flags; -ENXIO: no such kernel
+ * now; -EHOSTDOWN: it does not run; -ENOTCONN: nobody reads that queue there;
+ * -EAGAIN: the queue is full; -EBADMSG: the reader wrote nonsense into it;
+ * -EPERM, -EFAULT, -EALREADY: the block is not this kernel's to give.
+ */
+int ikc_write(const struct ikc_packet *pkt, unsigned int kernel, unsigned int queue);
+
+/**
+ * ikc_read() - take a packet out of this kernel's queue @queue
+ *
+ * Any context but NMI.  Senders take turns.  The sender's number and what flags
+ * say of the data have been checked: a block is now this kernel's, a page
+ * is the sender's own.  Returns 0, -EAGAIN if there is none, -EINVAL if the queue
+ * is not open.  A sender who writes nonsense is no longer read.
+ */
+int ikc_read(struct ikc_packet *pkt, unsigned int queue);
+
+/**
+ * ikc_notify() - make @kernel look at its queue @queue, if it wants to be told
+ *
+ * To be called after one or several ikc_write().  Any context but NMI.  Returns 1
+ * if the doorbell was rung, 0 if there was no need, or as ikc_write().
+ */
+int ikc_notify(unsigned int kernel, unsigned int queue);
+
+/*
+ * The queue is empty and its reader stops polling.  True: the doorbell will ring
+ * for the next packet.  False: read on, there is one.  (Paper, section 2.3.)
+ */
+bool ikc_queue_arm(unsigned int queue);
+
+/*
+ * The queue of @kernel is full.  True: the doorbell will ring for @queue here when
+ * there is room.  False: there is room.
+ */
+bool ikc_wait_for_room_in(unsigned int kernel, unsigned int queue);
+
+/* ---- the shared area (paper, sections 2.2.1 and 3.2) ---- */
+
+/*
+ * A block of the shared area, or NULL: too large (IKC_ALLOC_MAX), or nothing
+ * left; then the host adds memory, and a later try may succeed.  Any context but
+ * NMI, never sleeps.  Not cleared.
+ */
+void *ikc_alloc(size_t size);
+/*
+ * Give back a block that this kernel owns: one it allocated, or one that came
+ * with a packet.  Anything else is refused with a warning and counted.
+ */
+void ikc_free(void *block);
+
+/* Offsets are what packets carry.  0 and NULL for what is not in the area. */
+u64 ikc_offset(const void *block);
+void *ikc_pointer(u64 offset);
+
+/* ---- page transfer (paper, section 2.2.2) ---- */
+
+/*
+ * Map memory of another kernel that came by IKC_DATA_PAGE; refuses (NULL) what is
+ * not that kernel's.  May sleep.  The other kernel keeps the pages until told.
+ */
+void *ikc_map(unsigned int kernel, u64 physical, u32 size);
+void ikc_unmap(void *address);
+
+/* ---- kernels ---- */
+
+/* This kernel's number; -ENODEV if it takes no part. */
+int ikc_self_number(void);
+/* Does @kernel take packets?  Any context. */
+bool ikc_kernel_ready(unsigned int kernel);
+
+/* ---- for KLoader and the agent ---- */
+
+/* Take part, as kernel @number in life @life.  May sleep. */
+int ikc_attach(u64 area, u32 number, u32 life);
+void ikc_detach(void);
+
+/* Make the area and attach as kernel 0.  May sleep. */
+int ikc_host_init(void);
+/* All other kernels are gone. */
+void ikc_host_exit(void);
+u64 ikc_host_area(void);		/* physical address of chunk 0 */
+/*
+ * A new kernel: its number, or -ENOSPC.  @owns_cpu says which hardware ids are
+ * its CPUs'.
+ */
+int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
+		 bool (*owns_cpu)(void *context, u32 hardware_id), void *context);
+void ikc_host_remove(u32 number);
+/* Its CPUs are about to run; returns the number of this life. */
+u32 ikc_host_up(u32 number);
+/*
+ * It does not run any more; if not even that is sure (@stuck), what it has is not
+ * taken back.  May sleep.
+ */
+void ikc_host_down(u32 number, bool stuck);
+
+/* ---- the control doorbell, between KLoader and an agent ---- */
+
+/**
+ * struct ikc_bell_user - somebody who wants to hear the control doorbell
  * @rang:  called in hard interrupt context each time it rings
  * @moved: called when the bell's CPU or vector changed, so that it can be
  *         published anew; hard interrupt context, interrupts off
@@ -24,7 +156,7 @@ struct ikc_bell_user {
 int ikc_bell_open(const struct ikc_bell_user *user);
 void ikc_bell_close(void);
 
-/* Where this kernel's doorbell is now. */
+/* Where this kernel's control doorbell is now. */
 void ikc_bell_get(struct shimos_bell *bell);
 
 /*

@@ -12,9 +12,10 @@
 #define _UAPI_SHIMOS_SHARED_H
 
 #include <linux/types.h>
+#include "shimos_ikc.h"	/* struct shimos_bell */
 
 #define SHIMOS_SHARED_MAGIC	0x31534f4d494853ULL	/* "SHIMOS1" */
-#define SHIMOS_SHARED_VERSION	1
+#define SHIMOS_SHARED_VERSION	2
 #define SHIMOS_ACPI_SIGNATURE	"SHIM"
 
 /* The ACPI table that tells a partition where the shared area is. */
@@ -41,20 +42,15 @@ enum shimos_request {
 	SHIMOS_REQUEST_POWEROFF,
 };
 
-/* How to wake a kernel: an interrupt vector of one of its CPUs. */
-struct shimos_bell {
-	__u32 ready;		/* written last: 1 when the rest is valid */
-	__u32 cpu;		/* hardware id: the APIC id on x86 */
-	__u32 vector;
-	__u32 reserved;
-};
-
 struct shimos_shared {
 	/* KLoader's, constant while the partition runs */
 	__u64 magic;
 	__u32 version;		/* SHIMOS_SHARED_VERSION */
 	__u32 size;		/* SHIMOS_SHARED_SIZE */
 	char name[32];
+	__u64 ikc_area;		/* physical address of its chunk 0 */
+	__u32 ikc_kernel;	/* its number there */
+	__u32 ikc_life;		/* which life this is */
 
 	/* KLoader's */
 	__u32 request;		/* enum shimos_request */

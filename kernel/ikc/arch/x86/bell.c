@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The doorbell on x86: a vector of its own, taken from the kernel's vector
- * domain like any device interrupt, raised by a write to the sender's ICR.
+ * Doorbells on x86: vectors of their own, taken from the kernel's vector domain
+ * like any device's interrupts, raised by a write to the sender's ICR.
  *
  * The vector domain is hierarchical: ours is its child.  An interrupt that is
  * activated has a vector on one CPU; the kernel moves it like any other when
@@ -16,11 +16,12 @@
 #include <asm/irqdomain.h>
 #include <asm/smp.h>
 
-#include "../../bell.h"
+#include "../../local.h"
 
 static struct fwnode_handle *bell_fwnode;
 static struct irq_domain *bell_domain;
-static int bell_irq;
+static unsigned int bell_count;
+static int bell_irqs[1 + IKC_MAX_BELLS];	/* by number */
 
 static int bell_set_affinity(struct irq_data *data, const struct cpumask *mask,
 			     bool force)
@@ -28,7 +29,7 @@ static int bell_set_affinity(struct irq_data *data, const struct cpumask *mask,
 	int ret = irq_chip_set_affinity_parent(data, mask, force);
 
 	if (ret >= 0 && irqd_is_activated(data))
-		ikc_bell_moved();
+		ikc_bell_moved(irqd_to_hwirq(data));
 	return ret;
 }
 
@@ -43,18 +44,16 @@ static struct irq_chip bell_chip = {
 static int bell_domain_alloc(struct irq_domain *domain, unsigned int virq,
 			     unsigned int count, void *arg)
 {
-	unsigned int i;
 	int ret;
 
 	ret = irq_domain_alloc_irqs_parent(domain, virq, count, arg);
 	if (ret)
 		return ret;
-	for (i = 0; i < count; i++) {
-		irq_domain_set_info(domain, virq + i, i, &bell_chip, NULL,
-				    handle_edge_irq, NULL, "edge");
-		/* else the first move waits for an interrupt to happen */
-		irq_set_status_flags(virq + i, IRQ_MOVE_PCNTXT);
-	}
+	/* one at a time: add_bell() */
+	irq_domain_set_info(domain, virq, bell_count, &bell_chip, NULL,
+			    handle_edge_irq, NULL, "edge");
+	/* else the first move waits for an interrupt to happen */
+	irq_set_status_flags(virq, IRQ_MOVE_PCNTXT);
 	return 0;
 }
 
@@ -65,13 +64,13 @@ static const struct irq_domain_ops bell_domain_ops = {
 
 static irqreturn_t bell_interrupt(int irq, void *data)
 {
-	ikc_bell_rang();
+	ikc_bell_rang((unsigned long)data);
 	return IRQ_HANDLED;
 }
 
-void ikc_arch_bell_get(struct shimos_bell *bell)
+void ikc_arch_bell_get(unsigned int number, struct shimos_bell *bell)
 {
-	struct irq_data *data = irq_get_irq_data(bell_irq);
+	struct irq_data *data = irq_get_irq_data(bell_irqs[number]);
 	const struct cpumask *mask = irq_data_get_effective_affinity_mask(data);
 	unsigned int cpu = cpumask_first(mask);
 
@@ -99,44 +98,62 @@ void ikc_arch_bell_ring(const struct shimos_bell *bell)
 			bell->cpu);
 }
 
-int ikc_arch_bell_init(void)
+/* The next bell, on the next CPU: the kernel would put all on the first. */
+static int add_bell(void)
 {
+	unsigned int cpu = cpumask_local_spread(bell_count, NUMA_NO_NODE);
 	struct irq_alloc_info info = {};
-	int ret;
+	int irq, ret;
+
+	irq = irq_domain_alloc_irqs(bell_domain, 1, NUMA_NO_NODE, &info);
+	if (irq < 0)
+		return irq;
+	bell_irqs[bell_count] = irq;
+	ret = request_irq(irq, bell_interrupt, 0,
+			  bell_count == IKC_CONTROL_BELL ? "shimos-control" : "shimos-ikc",
+			  (void *)(unsigned long)bell_count);
+	if (ret) {
+		irq_dispose_mapping(irq);
+		return ret;
+	}
+	irq_set_affinity(irq, cpumask_of(cpu));	/* a wish: it rings anywhere */
+	bell_count++;
+	return 0;
+}
+
+int ikc_arch_bells_init(unsigned int count)
+{
+	int ret = -ENOMEM;
 
 	bell_fwnode = irq_domain_alloc_named_fwnode("shimos-ikc");
 	if (!bell_fwnode)
-		return -ENOMEM;
-	bell_domain = irq_domain_create_hierarchy(x86_vector_domain, 0, 1,
+		return ret;
+	bell_domain = irq_domain_create_hierarchy(x86_vector_domain, 0, count,
 						  bell_fwnode, &bell_domain_ops,
 						  NULL);
-	if (!bell_domain) {
-		ret = -ENOMEM;
+	if (!bell_domain)
 		goto free_fwnode;
+	while (bell_count < count) {
+		ret = add_bell();
+		if (ret) {
+			ikc_arch_bells_exit();
+			return ret;
+		}
 	}
-	bell_irq = irq_domain_alloc_irqs(bell_domain, 1, NUMA_NO_NODE, &info);
-	if (bell_irq < 0) {
-		ret = bell_irq;
-		goto remove_domain;
-	}
-	ret = request_irq(bell_irq, bell_interrupt, 0, "shimos-ikc", NULL);
-	if (ret)
-		goto free_irq;
 	return 0;
 
-free_irq:
-	irq_dispose_mapping(bell_irq);
-remove_domain:
-	irq_domain_remove(bell_domain);
 free_fwnode:
 	irq_domain_free_fwnode(bell_fwnode);
 	return ret;
 }
 
-void ikc_arch_bell_exit(void)
+void ikc_arch_bells_exit(void)
 {
-	free_irq(bell_irq, NULL);
-	irq_dispose_mapping(bell_irq);
+	while (bell_count) {
+		bell_count--;
+		free_irq(bell_irqs[bell_count], (void *)(unsigned long)bell_count);
+		irq_dispose_mapping(bell_irqs[bell_count]);
+	}
 	irq_domain_remove(bell_domain);
 	irq_domain_free_fwnode(bell_fwnode);
 }

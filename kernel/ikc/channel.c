@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Channels: what an open /dev/ikc is.  Two programs in two kernels, each with a
+ * ring to read and the other's to write, both mapped; the kernels only connect
+ * them, ring, and clean up.
+ *
+ * When the peer closes or dies, the mapping of its ring is replaced by a page of
+ * scratch memory: the program writes on without harm until it looks at `closed`.
+ */
+#include <linux/eventfd.h>
+#include <linux/mm.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <shimos/compat.h>
+
+#include "local.h"
+
+struct ikc_channel {
+	struct list_head link;		/* ikc_peers_mutex */
+	wait_queue_head_t wait;
+
+	struct mutex mutex;		/* the steps OPEN, CONNECT, mmap */
+	unsigned int peer, own, other;	/* kernel, queue numbers here and there */
+	u32 life;			/* the peer's */
+	struct ikc_rx *rx;
+	struct ikc_tx *tx;		/* NULL: not connected */
+	u32 tx_offset, tx_bytes;	/* of the ring taken, for good */
+	struct eventfd_ctx __rcu *eventfd;
+
+	struct mutex fault_mutex;	/* guards gone against page faults */
+	bool gone;			/* the peer; for good */
+	struct page *scratch;
+	struct address_space *mapping;
+};
+
+static LIST_HEAD(channels);		/* ikc_peers_mutex */
+/* By who writes to us and by whom we write to; changed under ikc_peers_mutex. */
+static struct ikc_channel __rcu *readers[IKC_MAX_KERNELS][IKC_CHANNELS];
+static struct ikc_channel __rcu *writers[IKC_MAX_KERNELS][IKC_CHANNELS];
+
+static struct ikc_channel __rcu **reader_at(unsigned int kernel, unsigned int queue)
+{
+	return &readers[kernel][queue - IKC_FIRST_CHANNEL];
+}
+
+static struct ikc_channel __rcu **writer_at(unsigned int kernel, unsigned int queue)
+{
+	return &writers[kernel][queue - IKC_FIRST_CHANNEL];
+}
+
+static void wake(struct ikc_channel *ch)
+{
+	struct eventfd_ctx *eventfd = rcu_dereference(ch->eventfd);
+
+	if (eventfd)
+		compat_eventfd_signal(eventfd);
+	wake_up_interruptible_all(&ch->wait);
+}
+
+void ikc_channel_rang(unsigned int kernel, unsigned int queue)
+{
+	struct ikc_channel *ch;
+
+	if (queue < IKC_FIRST_CHANNEL)
+		return;
+	ch = rcu_dereference(*reader_at(kernel, queue));
+	if (ch)
+		wake(ch);
+	ch = rcu_dereference(*writer_at(kernel, queue));
+	if (ch)
+		wake(ch);
+}
+
+/* ---- the peer goes away ---- */
+
+static void hang_up(struct ikc_channel *ch)
+{
+	mutex_lock(&ch->fault_mutex);
+	ch->gone = true;
+	mutex_unlock(&ch->fault_mutex);
+	if (ch->tx) {
+		/*
+		 * All files of the device share a mapping: other channels fault
+		 * their pages in again, which costs them a little.
+		 */
+		if (ch->mapping)
+			unmap_mapping_range(ch->mapping, IKC_MMAP_SEND,
+					    ch->tx_bytes, 1);
+		RCU_INIT_POINTER(*writer_at(ch->peer, ch->other), NULL);
+		ikc_tx_detach(ch->tx, ch->peer, ch->other);
+	}
+	WRITE_ONCE(ch->rx->shared->closed, 1);
+	rcu_read_lock();
+	wake(ch);
+	rcu_read_unlock();
+}
+
+void ikc_channels_update(void)
+{
+	struct ikc_channel *ch;
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	list_for_each_entry(ch, &channels, link) {
+		bool closed = ch->tx && ch->tx_offset !=
+			READ_ONCE(ikc_port(ch->peer, ikc_self.number, ch->other)->ring);
+
+		if (!ch->gone && (closed || ikc_peer_life(ch->peer) != ch->life))
+			hang_up(ch);
+	}
+}
+
+/* ---- open, connect, close ---- */
+
+struct ikc_channel *ikc_channel_new(void)
+{
+	struct ikc_channel *ch = kzalloc(sizeof(*ch), GFP_KERNEL);
+
+	if (!ch)
+		return NULL;
+	INIT_LIST_HEAD(&ch->link);
+	init_waitqueue_head(&ch->wait);
+	mutex_init(&ch->mutex);
+	mutex_init(&ch->fault_mutex);
+	return ch;
+}
+
+/* ikc_peers_mutex: a free channel, or the one asked for; -EBUSY. */
+static int pick_channel(unsigned int peer, u32 wanted)
+{
+	int channel;
+
+	if (wanted != IKC_ANY_CHANNEL)
+		return rcu_access_pointer(readers[peer][wanted]) ? -EBUSY : (int)wanted;
+	for (channel = IKC_ECHO_CHANNEL - 1; channel >= 0; channel--)
+		if (!rcu_access_pointer(readers[peer][channel]))
+			return channel;
+	return -EBUSY;
+}
+
+static int open_locked(struct ikc_channel *ch, struct ikc_open *arg)
+{
+	struct ikc_rx *rx;
+	int channel;
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	channel = pick_channel(arg->peer, arg->channel);
+	if (channel < 0)
+		return channel;
+	rx = ikc_rx_create(arg->peer, IKC_FIRST_CHANNEL + channel, arg->slots,
+			   arg->slot_size);
+	if (IS_ERR(rx))
+		return PTR_ERR(rx);
+	arg->channel = channel;
+	ch->peer = arg->peer;
+	ch->own = IKC_FIRST_CHANNEL + channel;
+	ch->other = IKC_FIRST_CHANNEL + arg->peer_channel;
+	ch->life = ikc_peer_life(arg->peer);
+	ch->rx = rx;
+	rcu_assign_pointer(*reader_at(ch->peer, ch->own), ch);
+	list_add_tail(&ch->link, &channels);
+	return 0;
+}
+
+/* Wait for memory, if the area has to grow first. */
+static void make_room(u64 bytes)
+{
+	ikc_free(ikc_alloc_wait(PAGE_ALIGN(bytes)));
+}
+
+int ikc_channel_open(struct ikc_channel *ch, struct ikc_open *arg)
+{
+	u64 bytes = ikc_ring_bytes(arg->slots, arg->slot_size);
+	int ret;
+
+	if (!bytes || arg->reserved || arg->peer_channel >= IKC_CHANNELS ||
+	    (arg->channel >= IKC_ECHO_CHANNEL && arg->channel != IKC_ANY_CHANNEL))
+		return -EINVAL;
+	if (bytes > IKC_ALLOC_MAX)
+		return -ENOSPC;
+	ret = ikc_check_peer(arg->peer);
+	if (ret)
+		return ret;
+	if (mutex_lock_interruptible(&ch->mutex))
+		return -EINTR;
+	if (ch->rx) {
+		ret = -EBUSY;
+		goto unlock;
+	}
+	make_room(bytes);
+	mutex_lock(&ikc_peers_mutex);
+	ret = ikc_check_peer(arg->peer) ?: open_locked(ch, arg);
+	mutex_unlock(&ikc_peers_mutex);
+unlock:
+	mutex_unlock(&ch->mutex);
+	return ret;
+}
+
+static int connect_locked(struct ikc_channel *ch)
+{
+	struct ikc_tx *tx = ikc_tx_find(ch->peer, ch->other);
+	unsigned long flags;
+	int ret;
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	if (ch->gone)
+		return -EPIPE;
+	ret = ikc_check_peer(ch->peer);
+	if (ret)
+		return ret;
+	raw_spin_lock_irqsave(&tx->lock, flags);
+	ret = tx->offset ? -EBUSY : ikc_tx_attach(tx, ch->peer, ch->other, ch);
+	if (!ret) {
+		ch->tx_offset = tx->offset;
+		ch->tx_bytes = tx->bytes;
+	}
+	raw_spin_unlock_irqrestore(&tx->lock, flags);
+	if (!ret) {
+		ch->tx = tx;
+		rcu_assign_pointer(*writer_at(ch->peer, ch->other), ch);
+	}
+	return ret;
+}
+
+static int try_connect(struct ikc_channel *ch)
+{
+	int ret;
+
+	mutex_lock(&ikc_peers_mutex);
+	ret = connect_locked(ch);
+	mutex_unlock(&ikc_peers_mutex);
+	return ret;
+}
+
+/* Wait until the peer has opened its end, and take it. */
+static int connect(struct ikc_channel *ch, u32 timeout_ms)
+{
+	long left;
+	int ret;
+
+	if (!ch->rx)
+		return -ENOTCONN;
+	if (ch->tx)
+		return 0;
+	if (!ch->scratch)
+		ch->scratch = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!ch->scratch)
+		return -ENOMEM;
+	/* -ENOTCONN: not yet; ikc_changed is woken after each look at the ports */
+	left = wait_event_interruptible_timeout(ikc_changed,
+						(ret = try_connect(ch)) != -ENOTCONN,
+						msecs_to_jiffies(timeout_ms));
+	if (left < 0)
+		return -EINTR;
+	return ret == -ENOTCONN ? -ETIME : ret;
+}
+
+int ikc_channel_connect(struct ikc_channel *ch, struct ikc_connect *arg)
+{
+	int ret;
+
+	if (arg->reserved)
+		return -EINVAL;
+	if (mutex_lock_interruptible(&ch->mutex))
+		return -EINTR;
+	ret = connect(ch, arg->timeout_ms);
+	if (!ret) {
+		arg->slots = ch->tx->ring.slots;
+		arg->slot_size = ch->tx->ring.slot_size;
+	}
+	mutex_unlock(&ch->mutex);
+	return ret;
+}
+
+/* The last reference to the file is gone, and with it all mappings. */
+void ikc_channel_free(struct ikc_channel *ch)
+{
+	struct eventfd_ctx *eventfd = rcu_access_pointer(ch->eventfd);
+
+	if (ch->rx) {
+		mutex_lock(&ikc_peers_mutex);
+		list_del(&ch->link);
+		RCU_INIT_POINTER(*reader_at(ch->peer, ch->own), NULL);
+		if (ch->tx && !ch->gone) {
+			RCU_INIT_POINTER(*writer_at(ch->peer, ch->other), NULL);
+			ikc_tx_detach(ch->tx, ch->peer, ch->other);
+		}
+		ikc_rx_destroy(ch->rx);
+		ikc_poke(ch->peer);
+		mutex_unlock(&ikc_peers_mutex);
+		synchronize_rcu();
+	}
+	if (eventfd)
+		eventfd_ctx_put(eventfd);
+	if (ch->scratch)
+		__free_page(ch->scratch);
+	kfree(ch);
+}
+
+/* ---- ringing and waiting ---- */
+
+int ikc_channel_notify(struct ikc_channel *ch)
+{
+	/* pairs with nothing stronger: tx is set once, under the mutex */
+	if (!READ_ONCE(ch->tx))
+		return -ENOTCONN;
+	if (READ_ONCE(ch->gone))
+		return -EPIPE;
+	/* packets for the peer's ring, or room in ours: it looks at both */
+	ikc_ring_queues(ch->peer, BIT_ULL(ch->other) | BIT_ULL(ch->own), ch->other);
+	return 0;
+}
+
+int ikc_channel_eventfd(struct ikc_channel *ch, const struct ikc_eventfd *arg)
+{
+	struct eventfd_ctx *eventfd = NULL;
+
+	if (arg->reserved)
+		return -EINVAL;
+	if (arg->fd >= 0) {
+		eventfd = eventfd_ctx_fdget(arg->fd);
+		if (IS_ERR(eventfd))
+			return PTR_ERR(eventfd);
+	}
+	mutex_lock(&ch->mutex);
+	eventfd = rcu_replace_pointer(ch->eventfd, eventfd,
+				      lockdep_is_held(&ch->mutex));
+	mutex_unlock(&ch->mutex);
+	synchronize_rcu();
+	if (eventfd)
+		eventfd_ctx_put(eventfd);
+	return 0;
+}
+
+/* Is there a packet behind the position the program has published? */
+static bool has_packet(const struct ikc_rx *rx)
+{
+	u64 tail = READ_ONCE(rx->shared->tail);
+	u32 slots = rx->ring.slots, size = rx->ring.slot_size;
+	const struct ikc_slot *slot;
+
+	slot = (void *)ikc_first_slot(rx->shared) + tail % slots * size;
+	return READ_ONCE(slot->seq) == (u32)(tail + 1);
+}
+
+/* The same for room behind what it has written. */
+static bool has_room(struct ikc_channel *ch)
+{
+	struct ikc_ring *ring = ikc_pointer(ch->tx_offset);
+
+	return READ_ONCE(ring->head) - READ_ONCE(ring->tail) < ch->tx->ring.slots;
+}
+
+__poll_t ikc_channel_poll(struct ikc_channel *ch, struct file *file, poll_table *table)
+{
+	__poll_t events = 0;
+
+	poll_wait(file, &ch->wait, table);
+	mutex_lock(&ch->mutex);
+	if (!ch->rx)
+		events = EPOLLERR;
+	else if (has_packet(ch->rx))
+		events |= EPOLLIN | EPOLLRDNORM;
+	/* detaching takes this mutex: the ring stays while we look */
+	mutex_lock(&ch->fault_mutex);
+	if (ch->gone)
+		events |= EPOLLHUP;
+	else if (ch->tx && has_room(ch))
+		events |= EPOLLOUT | EPOLLWRNORM;
+	mutex_unlock(&ch->fault_mutex);
+	mutex_unlock(&ch->mutex);
+	return events;
+}
+
+/* ---- mapping ---- */
+
+static unsigned long pfn_of(u64 offset)
+{
+	return PHYS_PFN(ikc_self.physical[offset >> IKC_CHUNK_SHIFT] +
+			offset % IKC_CHUNK_SIZE);
+}
+
+static vm_fault_t channel_fault(struct vm_fault *vmf)
+{
+	const unsigned long send = IKC_MMAP_SEND >> PAGE_SHIFT;
+	struct ikc_channel *ch = vmf->vma->vm_private_data;
+	unsigned long pfn;
+	vm_fault_t ret;
+
+	mutex_lock(&ch->fault_mutex);
+	if (vmf->pgoff < send)
+		pfn = pfn_of(ch->rx->offset) + vmf->pgoff;
+	else if (ch->gone)
+		pfn = page_to_pfn(ch->scratch);
+	else
+		pfn = pfn_of(ch->tx_offset) + vmf->pgoff - send;
+	ret = vmf_insert_pfn(vmf->vma, vmf->address, pfn);
+	mutex_unlock(&ch->fault_mutex);
+	return ret;
+}
+
+static const struct vm_operations_struct channel_vm_ops = {
+	.fault = channel_fault,
+};
+
+int ikc_channel_mmap(struct ikc_channel *ch, struct vm_area_struct *vma)
+{
+	u64 start = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	u64 size = vma->vm_end - vma->vm_start;
+	int ret = -EINVAL;
+
+	mutex_lock(&ch->mutex);
+	if (!(vma->vm_flags & VM_SHARED))
+		goto unlock;
+	if (start == IKC_MMAP_RECEIVE) {
+		if (!ch->rx)
+			ret = -ENOTCONN;
+		else if (size <= ch->rx->bytes)
+			ret = 0;
+	} else if (start == IKC_MMAP_SEND) {
+		if (!ch->tx)
+			ret = -ENOTCONN;
+		else if (size <= ch->tx_bytes)
+			ret = 0;
+	}
+	if (ret)
+		goto unlock;
+	ch->mapping = vma->vm_file->f_mapping;
+	compat_vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_private_data = ch;
+	vma->vm_ops = &channel_vm_ops;
+unlock:
+	mutex_unlock(&ch->mutex);
+	return ret;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Queues: packets between kernels.
+ *
+ * Each kernel that may send to a queue has a ring of its own there, so a ring has
+ * one producer and one consumer.  Where a kernel has many senders they meet at a
+ * lock in that kernel's memory, which no other kernel can hold.
+ *
+ * The receiver makes the ring, owns its memory and names it in the port; the
+ * sender attaches.  The receiver frees the ring when it has taken the name back
+ * and nobody is attached: rx.c and tx.c have the two ends.
+ */
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "local.h"
+
+struct queue {
+	const struct ikc_queue_ops *ops;
+	void *context;
+	u32 slots, slot_size;
+	spinlock_t lock;		/* one reader at a time; guards below */
+	unsigned int next;		/* whose turn it is */
+	struct ikc_rx *rx[IKC_MAX_KERNELS];
+};
+
+/* Changed under ikc_peers_mutex; doorbells and readers look under RCU. */
+static struct queue __rcu *queues[IKC_QUEUES];
+
+static struct queue *held_queue(unsigned int number)
+{
+	return rcu_dereference_protected(queues[number],
+					 lockdep_is_held(&ikc_peers_mutex));
+}
+
+void ikc_queue_rang(unsigned int kernel, unsigned int number)
+{
+	struct queue *queue = rcu_dereference(queues[number]);
+
+	if (queue)
+		queue->ops->notify(queue->context, kernel);
+	ikc_channel_rang(kernel, number);
+}
+
+static void add_sender(struct queue *queue, unsigned int number, unsigned int kernel)
+{
+	struct ikc_rx *rx = ikc_rx_create(kernel, number, queue->slots, queue->slot_size);
+	unsigned long flags;
+
+	if (IS_ERR(rx)) {
+		pr_warn("no ring for kernel %u to queue %u: error %ld\n", kernel, number,
+			PTR_ERR(rx));
+		return;
+	}
+	spin_lock_irqsave(&queue->lock, flags);
+	queue->rx[kernel] = rx;
+	spin_unlock_irqrestore(&queue->lock, flags);
+}
+
+static void remove_sender(struct queue *queue, unsigned int kernel)
+{
+	struct ikc_rx *rx = queue->rx[kernel];
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->lock, flags);
+	queue->rx[kernel] = NULL;
+	spin_unlock_irqrestore(&queue->lock, flags);
+	if (rx)
+		ikc_rx_destroy(rx);
+}
+
+/* A kernel came or went.  What a dead one had sent and nobody read is gone. */
+void ikc_queues_peer(unsigned int kernel, bool up)
+{
+	unsigned int number;
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	if (!up)
+		ikc_tx_detach_all(kernel);
+	for (number = 0; number < IKC_QUEUES; number++) {
+		struct queue *queue = held_queue(number);
+
+		if (!queue)
+			continue;
+		if (up)
+			add_sender(queue, number, kernel);
+		else
+			remove_sender(queue, kernel);
+		if (queue->ops->peer)
+			queue->ops->peer(queue->context, kernel, up);
+	}
+}
+
+int ikc_queue_open_any(unsigned int number, u32 slots, u32 slot_size,
+		       const struct ikc_queue_ops *ops, void *context)
+{
+	struct queue *queue;
+	unsigned int kernel;
+	int ret = 0;
+
+	if (!ikc_attached())
+		return -ENODEV;
+	if (number >= IKC_QUEUES || !ikc_ring_bytes(slots, slot_size) ||
+	    ikc_ring_bytes(slots, slot_size) > IKC_ALLOC_MAX)
+		return -EINVAL;
+	queue = kzalloc(sizeof(*queue), GFP_KERNEL);
+	if (!queue)
+		return -ENOMEM;
+	queue->ops = ops;
+	queue->context = context;
+	queue->slots = slots;
+	queue->slot_size = slot_size;
+	spin_lock_init(&queue->lock);
+
+	mutex_lock(&ikc_peers_mutex);
+	if (held_queue(number)) {
+		ret = -EBUSY;
+		kfree(queue);
+		goto unlock;
+	}
+	rcu_assign_pointer(queues[number], queue);
+	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
+		if (kernel != ikc_self.number && ikc_peer_life(kernel))
+			add_sender(queue, number, kernel);
+unlock:
+	mutex_unlock(&ikc_peers_mutex);
+	return ret;
+}
+
+int ikc_queue_open(unsigned int number, unsigned int slots,
+		   const struct ikc_queue_ops *ops, void *context)
+{
+	if (number >= IKC_FIRST_CHANNEL)
+		return -EINVAL;
+	return ikc_queue_open_any(number, slots,
+				  sizeof(struct ikc_slot) + sizeof(struct ikc_packet),
+				  ops, context);
+}
+EXPORT_SYMBOL_GPL(ikc_queue_open);
+
+void ikc_queue_close(unsigned int number)
+{
+	struct queue *queue;
+	unsigned int kernel;
+
+	mutex_lock(&ikc_peers_mutex);
+	queue = held_queue(number);
+	RCU_INIT_POINTER(queues[number], NULL);
+	mutex_unlock(&ikc_peers_mutex);
+	synchronize_rcu();
+	if (!queue)
+		return;
+	mutex_lock(&ikc_peers_mutex);
+	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
+		remove_sender(queue, kernel);
+	mutex_unlock(&ikc_peers_mutex);
+	kfree(queue);
+}
+EXPORT_SYMBOL_GPL(ikc_queue_close);
+
+/* ---- reading ---- */
+
+static int read_next(struct queue *queue, void *data, u32 size, u32 *len,
+		     unsigned int *sender, bool *ring_back)
+{
+	unsigned int i, kernel;
+	struct ikc_rx *rx;
+	int ret;
+
+	for (i = 0; i < IKC_MAX_KERNELS; i++) {
+		kernel = (queue->next + i) % IKC_MAX_KERNELS;
+		rx = queue->rx[kernel];
+		if (!rx || rx->ring.broken)
+			continue;
+		ret = ikc_ring_read(&rx->ring, data, size, len);
+		if (ret == -EBADMSG)
+			ikc_rx_broken(rx);
+		if (ret == -EMSGSIZE)	/* a packet has one size only */
+			ikc_rx_break(rx, "a message too long");
+		if (ret)
+			continue;
+		*ring_back = ikc_must_ring_back(&rx->ring);
+		*sender = kernel;
+		return 0;
+	}
+	return -EAGAIN;
+}
+
+/* Take the next message; @check, if given, may find that it is nonsense. */
+static int receive(unsigned int number, void *data, u32 size, u32 *len,
+		   unsigned int *sender, const char *(*check)(void *data, u32 len,
+							      unsigned int sender))
+{
+	bool ring_back = false;
+	struct queue *queue;
+	unsigned long flags;
+	const char *wrong;
+	int ret = -EINVAL;
+
+	if (number >= IKC_QUEUES)
+		return ret;
+	rcu_read_lock();
+	queue = rcu_dereference(queues[number]);
+	if (queue) {
+		spin_lock_irqsave(&queue->lock, flags);
+		do {
+			ret = read_next(queue, data, size, len, sender, &ring_back);
+			wrong = !ret && check ? check(data, *len, *sender) : NULL;
+			if (wrong)
+				ikc_rx_break(queue->rx[*sender], wrong);
+		} while (wrong);	/* at most once per sender: it is broken now */
+		/* the next turn is another's, who has something */
+		if (!ret)
+			queue->next = *sender + 1;
+		spin_unlock_irqrestore(&queue->lock, flags);
+	}
+	rcu_read_unlock();
+	if (ring_back)
+		ikc_ring_queues(*sender, BIT_ULL(number), number);
+	return ret;
+}
+
+int ikc_receive(unsigned int number, void *data, u32 size, u32 *len, unsigned int *sender)
+{
+	return receive(number, data, size, len, sender, NULL);
+}
+
+/* What is wrong with a packet; NULL: nothing. */
+static const char *check_packet(void *data, u32 len, unsigned int sender)
+{
+	struct ikc_packet *pkt = data;
+
+	if (len != sizeof(*pkt))
+		return "a message that is no packet";
+	switch (pkt->flags) {
+	case 0:
+		return NULL;
+	case IKC_DATA_SHARED:
+		return ikc_heap_owns(&ikc_self.heap, pkt->data, pkt->size) ?
+		       NULL : "a block that was not handed over";
+	case IKC_DATA_PAGE:
+		return ikc_peer_owns(sender, pkt->data, pkt->size) ?
+		       NULL : "memory that is not the sender's";
+	default:
+		return "a packet with unknown flags";
+	}
+}
+
+int ikc_read(struct ikc_packet *pkt, unsigned int number)
+{
+	unsigned int sender;
+	u32 len;
+	int ret = receive(number, pkt, sizeof(*pkt), &len, &sender, check_packet);
+
+	if (!ret)
+		pkt->sender = sender;
+	return ret;
+}
+EXPORT_SYMBOL_GPL(ikc_read);
+
+bool ikc_queue_arm(unsigned int number)
+{
+	u64 back = 0;			/* kernels that wait for room */
+	bool sleep = true;
+	struct queue *queue;
+	unsigned long flags;
+	unsigned int kernel;
+
+	if (number >= IKC_QUEUES)
+		return true;
+	rcu_read_lock();
+	queue = rcu_dereference(queues[number]);
+	if (queue) {
+		spin_lock_irqsave(&queue->lock, flags);
+		for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++) {
+			struct ikc_rx *rx = queue->rx[kernel];
+
+			if (!rx || rx->ring.broken)
+				continue;
+			if (!ikc_arm(&rx->ring))
+				sleep = false;
+			if (rx->ring.broken)
+				ikc_rx_broken(rx);
+			if (ikc_must_ring_back(&rx->ring))
+				back |= BIT_ULL(kernel);
+		}
+		spin_unlock_irqrestore(&queue->lock, flags);
+	}
+	rcu_read_unlock();
+	for (; back; back &= back - 1)
+		ikc_ring_queues(__ffs64(back), BIT_ULL(number), number);
+	return sleep;
+}
+EXPORT_SYMBOL_GPL(ikc_queue_arm);
+
+/* This kernel leaves: whoever still has a queue open is told that all are gone. */
+void ikc_queues_exit(void)
+{
+	ikc_tx_exit();
+	ikc_rx_exit();
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The reading end of a ring: making it, naming it in its port, and freeing it
+ * when the sender has let go.
+ */
+#include <linux/err.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "local.h"
+
+/* Rings that are closed here but still attached there.  ikc_peers_mutex. */
+static LIST_HEAD(dying);
+
+struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
+			     u32 slot_size)
+{
+	struct ikc_port *port = ikc_port(ikc_self.number, sender, queue);
+	u64 bytes = ikc_ring_bytes(slots, slot_size);
+	struct ikc_rx *rx;
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	rx = kzalloc(sizeof(*rx), GFP_KERNEL);
+	if (!rx)
+		return ERR_PTR(-ENOMEM);
+	/* whole pages, which a program may map */
+	rx->bytes = PAGE_ALIGN(bytes);
+	rx->shared = ikc_alloc(rx->bytes);
+	if (!rx->shared) {
+		kfree(rx);
+		return ERR_PTR(-ENOMEM);
+	}
+	rx->offset = ikc_offset(rx->shared);
+	rx->sender = sender;
+	rx->queue = queue;
+	memset(rx->shared, 0, rx->bytes);
+	ikc_ring_init(rx->shared, slots, slot_size);
+	ikc_consumer_init(&rx->ring, rx->shared, slots, slot_size);
+	WRITE_ONCE(port->broken, 0);
+	WRITE_ONCE(port->life, ikc_peer_life(sender));
+	/* pairs with the acquire in ikc_tx_attach() */
+	smp_store_release(&port->ring, (u32)rx->offset);
+	ikc_poke(sender);
+	return rx;
+}
+
+static void rx_free(struct ikc_rx *rx)
+{
+	ikc_free(rx->shared);
+	kfree(rx);
+}
+
+static bool is_attached(const struct ikc_rx *rx)
+{
+	return READ_ONCE(ikc_port(ikc_self.number, rx->sender, rx->queue)->attached) ==
+	       rx->offset;
+}
+
+void ikc_rx_destroy(struct ikc_rx *rx)
+{
+	struct ikc_port *port = ikc_port(ikc_self.number, rx->sender, rx->queue);
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	if (READ_ONCE(port->ring) == rx->offset)
+		WRITE_ONCE(port->ring, 0);
+	smp_mb();	/* pairs with the one in ikc_tx_attach() */
+	if (is_attached(rx)) {
+		list_add_tail(&rx->dying, &dying);
+		ikc_poke(rx->sender);
+	} else {
+		rx_free(rx);
+	}
+}
+
+/* ikc_peers_mutex: free what the senders have let go. */
+void ikc_rx_update(void)
+{
+	struct ikc_rx *rx, *next;
+
+	list_for_each_entry_safe(rx, next, &dying, dying) {
+		if (is_attached(rx))
+			continue;
+		list_del(&rx->dying);
+		rx_free(rx);
+	}
+}
+
+/* This kernel leaves; the host takes the blocks back. */
+void ikc_rx_exit(void)
+{
+	struct ikc_rx *rx, *next;
+
+	list_for_each_entry_safe(rx, next, &dying, dying) {
+		list_del(&rx->dying);
+		kfree(rx);
+	}
+}
+
+void ikc_rx_break(struct ikc_rx *rx, const char *why)
+{
+	rx->ring.broken = 1;
+	WRITE_ONCE(ikc_port(ikc_self.number, rx->sender, rx->queue)->broken, 1);
+	pr_warn("queue %u is broken: kernel %u sent %s as packet %llu; nothing more is read from it until it starts anew\n",
+		rx->queue, rx->sender, why, rx->ring.tail);
+}
+
+void ikc_rx_broken(struct ikc_rx *rx)
+{
+	ikc_rx_break(rx, "a sequence number or length out of range");
+}

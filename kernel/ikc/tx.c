@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The writing end of a ring: attaching to what the receiver has named in the
+ * port, writing, ringing, letting go.
+ */
+#include <linux/module.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "local.h"
+
+/* All writing ends to one kernel; made when first needed, kept until detach. */
+static struct ikc_tx *tx_table[IKC_MAX_KERNELS];
+
+/* The end for a queue of a kernel that is up, or NULL.  Any context. */
+struct ikc_tx *ikc_tx_find(unsigned int kernel, unsigned int queue)
+{
+	/* pairs with the release in ikc_tx_prepare() */
+	struct ikc_tx *table = smp_load_acquire(&tx_table[kernel]);
+
+	return table ? &table[queue] : NULL;
+}
+
+/* ikc_peers_mutex: @kernel is up for the first time. */
+int ikc_tx_prepare(unsigned int kernel)
+{
+	struct ikc_tx *table;
+	unsigned int queue;
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	if (tx_table[kernel])
+		return 0;
+	table = kvcalloc(IKC_QUEUES, sizeof(*table), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	for (queue = 0; queue < IKC_QUEUES; queue++)
+		raw_spin_lock_init(&table[queue].lock);
+	/* pairs with the acquire in ikc_tx_find() */
+	smp_store_release(&tx_table[kernel], table);
+	return 0;
+}
+
+/*
+ * Take the ring that the receiver has named.  Caller holds tx->lock.  -ENOTCONN:
+ * it has named none; -EPROTO: what it named is no ring.
+ */
+int ikc_tx_attach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue,
+		  struct ikc_channel *user)
+{
+	struct ikc_port *port = ikc_port(kernel, ikc_self.number, queue);
+	/* pairs with the release in ikc_rx_create() */
+	u32 offset = smp_load_acquire(&port->ring);
+	u64 bytes;
+	int ret;
+
+	lockdep_assert_held(&tx->lock);
+	if (!offset || READ_ONCE(port->life) != ikc_self.life)
+		return -ENOTCONN;
+	WRITE_ONCE(port->attached, offset);
+	smp_mb();	/* pairs with the one in ikc_rx_destroy() */
+	if (READ_ONCE(port->ring) != offset) {
+		ret = -ENOTCONN;
+		goto let_go;
+	}
+	bytes = ikc_heap_size(&ikc_self.heap, offset);
+	ret = -EPROTO;
+	if (bytes >= PAGE_SIZE && !(offset % PAGE_SIZE) &&
+	    ikc_heap_owner(&ikc_self.heap, offset) ==
+	    ikc_owner(kernel, ikc_peer_life(kernel)))
+		ret = ikc_producer_init(&tx->ring, ikc_pointer(offset), bytes);
+	if (ret)
+		goto let_go;
+	tx->offset = offset;
+	tx->bytes = PAGE_ALIGN(ikc_ring_bytes(tx->ring.slots, tx->ring.slot_size));
+	tx->user = user;
+	tx->complained = false;
+	return 0;
+
+let_go:
+	smp_store_release(&port->attached, 0);
+	ikc_poke(kernel);	/* the receiver may wait for it */
+	return ret;
+}
+
+/* No program maps it any more. */
+void ikc_tx_detach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+{
+	struct ikc_port *port = ikc_port(kernel, ikc_self.number, queue);
+	unsigned long flags;
+	bool was;
+
+	raw_spin_lock_irqsave(&tx->lock, flags);
+	was = tx->offset;
+	tx->offset = 0;
+	tx->user = NULL;
+	/* what was written to the ring comes before its memory is given away */
+	if (was)
+		smp_store_release(&port->attached, 0);
+	raw_spin_unlock_irqrestore(&tx->lock, flags);
+	if (was) {
+		ikc_poke(kernel);
+		ikc_poke(0);	/* who may be waiting to take a dead one's back */
+	}
+}
+
+static bool is_stale(const struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+{
+	return tx->offset && tx->offset !=
+	       READ_ONCE(ikc_port(kernel, ikc_self.number, queue)->ring);
+}
+
+/* ikc_peers_mutex: let go of rings that are closed; channels do it themselves. */
+void ikc_tx_update(void)
+{
+	unsigned int kernel, queue;
+
+	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
+		for (queue = 0; tx_table[kernel] && queue < IKC_QUEUES; queue++) {
+			struct ikc_tx *tx = &tx_table[kernel][queue];
+
+			if (!tx->user && is_stale(tx, kernel, queue))
+				ikc_tx_detach(tx, kernel, queue);
+		}
+}
+
+/* ikc_peers_mutex: @kernel is gone. */
+void ikc_tx_detach_all(unsigned int kernel)
+{
+	unsigned int queue;
+
+	for (queue = 0; tx_table[kernel] && queue < IKC_QUEUES; queue++) {
+		struct ikc_tx *tx = &tx_table[kernel][queue];
+
+		if (tx->offset && !tx->user)
+			ikc_tx_detach(tx, kernel, queue);
+	}
+}
+
+void ikc_tx_exit(void)
+{
+	unsigned int kernel;
+
+	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++) {
+		kvfree(tx_table[kernel]);
+		tx_table[kernel] = NULL;
+	}
+}
+
+/* ---- writing ---- */
+
+/*
+ * Lock the end for a queue of @kernel, attached; 0 or an error, then unlocked.
+ */
+static int lock_end(unsigned int kernel, unsigned int queue, struct ikc_tx **tx,
+		    unsigned long *flags)
+{
+	int ret = ikc_check_peer(kernel);
+
+	if (ret)
+		return ret;
+	if (queue >= IKC_QUEUES)
+		return -EINVAL;
+	*tx = ikc_tx_find(kernel, queue);
+	if (!*tx)
+		return -EHOSTDOWN;	/* it is about to be known */
+	raw_spin_lock_irqsave(&(*tx)->lock, *flags);
+	if ((*tx)->user)
+		ret = -EBUSY;
+	else if (!(*tx)->offset)
+		ret = ikc_tx_attach(*tx, kernel, queue, NULL);
+	if (ret)
+		raw_spin_unlock_irqrestore(&(*tx)->lock, *flags);
+	return ret;
+}
+
+static void complain(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+{
+	if (!tx->complained)
+		pr_warn("queue %u of kernel %u is broken: its reader wrote nonsense into the ring\n",
+			queue, kernel);
+	tx->complained = true;
+}
+
+int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
+{
+	unsigned long flags;
+	struct ikc_tx *tx;
+	int ret;
+
+	ret = lock_end(kernel, queue, &tx, &flags);
+	if (ret)
+		return ret;
+	ret = ikc_ring_write(&tx->ring, data, len);
+	if (ret == -EBADMSG)
+		complain(tx, kernel, queue);
+	raw_spin_unlock_irqrestore(&tx->lock, flags);
+	return ret;
+}
+
+int ikc_write(const struct ikc_packet *pkt, unsigned int kernel, unsigned int queue)
+{
+	u32 to;
+	int ret;
+
+	if (kernel >= IKC_MAX_KERNELS || queue >= IKC_FIRST_CHANNEL ||
+	    pkt->flags & ~(IKC_DATA_SHARED | IKC_DATA_PAGE) ||
+	    pkt->flags == (IKC_DATA_SHARED | IKC_DATA_PAGE))
+		return -EINVAL;
+	if (pkt->flags != IKC_DATA_SHARED)
+		return ikc_send(kernel, queue, pkt, sizeof(*pkt));
+
+	/* The block is the receiver's before it can hear of it. */
+	ret = ikc_check_peer(kernel);
+	if (ret)
+		return ret;
+	to = ikc_owner(kernel, ikc_peer_life(kernel));
+	ret = ikc_heap_give(&ikc_self.heap, pkt->data, to);
+	if (ret)
+		return ret;
+	ret = ikc_send(kernel, queue, pkt, sizeof(*pkt));
+	/* if it cannot be had back it went down with the receiver, as if sent */
+	if (ret && !ikc_heap_take(&ikc_self.heap, pkt->data, to))
+		return ret;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(ikc_write);
+
+int ikc_notify(unsigned int kernel, unsigned int queue)
+{
+	unsigned long flags;
+	struct ikc_tx *tx;
+	bool ring;
+	int ret;
+
+	ret = lock_end(kernel, queue, &tx, &flags);
+	if (ret)
+		return ret;
+	ring = ikc_must_ring(&tx->ring);
+	raw_spin_unlock_irqrestore(&tx->lock, flags);
+	if (ring)
+		ikc_ring_queues(kernel, BIT_ULL(queue), queue);
+	return ring;
+}
+EXPORT_SYMBOL_GPL(ikc_notify);
+
+bool ikc_wait_for_room_in(unsigned int kernel, unsigned int queue)
+{
+	unsigned long flags;
+	struct ikc_tx *tx;
+	bool sleep;
+
+	if (lock_end(kernel, queue, &tx, &flags))
+		return false;
+	sleep = ikc_wait_for_room(&tx->ring);
+	raw_spin_unlock_irqrestore(&tx->lock, flags);
+	return sleep;
+}
+EXPORT_SYMBOL_GPL(ikc_wait_for_room_in);
