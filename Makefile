@@ -40,6 +40,25 @@ check: ## unit tests of the modules' pure code in user space, with sanitizers
 		-o build/unit/check $(UNIT)
 	build/unit/check
 
+# The ring and the allocator, which compile in user space as they are.
+IKC_FLAGS = -g -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
+	-Ikernel/include/uapi -Ikernel/ikc
+IKC_TESTS = $(wildcard tests/ikc/*.c) kernel/ikc/heap.c
+MODEL = $(wildcard tests/model/*.c) kernel/ikc/heap.c
+
+.PHONY: check-ikc check-model
+check-ikc: ## unit tests, fuzzing and killing of IKC's ring and allocator, with sanitizers
+	mkdir -p build/ikc
+	$(CC) $(IKC_FLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover \
+		-pthread -Itests/ikc -o build/ikc/check $(IKC_TESTS)
+	build/ikc/check
+
+check-model: ## all interleavings of IKC's ring and allocator, in small scenarios
+	mkdir -p build/model
+	$(CC) $(IKC_FLAGS) -O2 -include tests/model/model.h -Itests/model \
+		-o build/model/check $(MODEL)
+	build/model/check
+
 # named, else cargo would link its own plugins statically; see tool/.cargo
 RUST_TARGET = x86_64-unknown-linux-gnu
 
@@ -61,11 +80,12 @@ deb: ## build the Debian packages into build/deb (needs debhelper, dh-dkms, musl
 	ls build/deb/*.deb
 
 .PHONY: test-modules test-programs
-test-modules: ## build the modules that tests load, for KVER into OUT
+test-modules: modules ## build the modules that tests load, for KVER into OUT
 	mkdir -p $(OUT)/tests/modules
 	cp -a kernel/include $(OUT)/tests/
 	cp -a tests/modules/. $(OUT)/tests/modules/
-	$(MAKE) -C $(KDIR) M=$(abspath $(OUT))/tests/modules modules
+	$(MAKE) -C $(KDIR) M=$(abspath $(OUT))/tests/modules \
+		KBUILD_EXTRA_SYMBOLS=$(abspath $(OUT))/tree/Module.symvers modules
 
 test-programs: ## build the programs that tests run on the machine into OUT
 	mkdir -p $(OUT)

@@ -78,7 +78,10 @@ def test_modules(kernel: Kernel) -> list[Path]:
     ):
         # Beside our headers, where their Kbuild looks for them.
         run("cp", "-a", "--update", SRC / "kernel" / "include", SRC / "tests" / "modules", out)
-        run("make", "-C", f"/lib/modules/{kernel.version}/build", f"M={out / 'modules'}", "modules")
+        # They use what ours export, so ours must have been built.
+        symbols = _BUILD / kernel.version / "tree" / "Module.symvers"
+        build = f"/lib/modules/{kernel.version}/build"
+        run("make", "-C", build, f"M={out / 'modules'}", f"KBUILD_EXTRA_SYMBOLS={symbols}", "modules")
     return sorted(out.rglob("*.ko"))
 
 

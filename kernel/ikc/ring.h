@@ -22,6 +22,7 @@
 #include "atomics.h"
 
 #ifdef __KERNEL__
+#include <linux/prefetch.h>
 #include <uapi/shimos_ikc.h>
 #else
 #include "shimos_ikc.h"
@@ -31,7 +32,6 @@
 #if defined(IKC_MODEL)
 #define ikc_prefetch_write(ptr)	((void)(ptr))
 #elif defined(__KERNEL__)
-#include <linux/prefetch.h>
 #define ikc_prefetch_write(ptr)	prefetchw(ptr)
 #elif defined(__x86_64__)
 /* the builtin would only fetch it for reading, unless told of a newer processor */

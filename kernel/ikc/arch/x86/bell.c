@@ -109,6 +109,8 @@ static int add_bell(void)
 	if (irq < 0)
 		return irq;
 	bell_irqs[bell_count] = irq;
+	/* a wish, before it has a vector, so that nothing has to move */
+	irq_set_affinity(irq, cpumask_of(cpu));
 	ret = request_irq(irq, bell_interrupt, 0,
 			  bell_count == IKC_CONTROL_BELL ? "shimos-control" : "shimos-ikc",
 			  (void *)(unsigned long)bell_count);
@@ -116,7 +118,6 @@ static int add_bell(void)
 		irq_dispose_mapping(irq);
 		return ret;
 	}
-	irq_set_affinity(irq, cpumask_of(cpu));	/* a wish: it rings anywhere */
 	bell_count++;
 	return 0;
 }

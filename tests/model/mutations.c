@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Each safety of the code taken out in turn; the checker must see that it is
+ * missing, or it would not see either if somebody forgot it.
+ *
+ * Missing in the list, because they make no difference in this memory model: the
+ * release in ikc_publish(), which is there for loads (see access.c), and those
+ * in uncut(), where a read-modify-write has just made all stores visible.
+ */
+#include "explore.h"
+
+#define RING	"ring: 2 slots, 5 messages"
+#define BATCH	"ring: 2 slots, 5 messages, in batches of 3"
+#define HOLDER	"heap: holder, taker and scavenger"
+#define CUT	"heap: 32K against 16K"
+#define DEATH	"death: 32K against 64K"
+
+const struct mutation mutations[] = {
+	{ RING, MUTATE_NO_MB, "ikc_must_ring", "no barrier" },
+	{ RING, MUTATE_NO_MB, "ikc_arm", "no barrier" },
+	{ RING, MUTATE_NO_MB, "ikc_publish", "no barrier" },
+	{ RING, MUTATE_NO_MB, "ikc_wait_for_room", "no barrier" },
+	{ RING, MUTATE_PLAIN, "ikc_ring_write", "plain store of seq" },
+	{ RING, MUTATE_LATE_RELEASE, "ikc_ring_write", "looks for a wish, then writes" },
+	{ RING, MUTATE_LATE_STORE, "ikc_arm", "looks, then wishes" },
+	{ RING, MUTATE_LATE_STORE, "ikc_wait_for_room", "looks, then wishes" },
+	{ RING, MUTATE_LATE_RELEASE, "ikc_publish", "looks for a wish, then publishes" },
+	{ RING, MUTATE_LOAD_MORE, "ikc_find_room", "a slot too many" },
+	{ BATCH, MUTATE_USE, "producer", "sleeps without notification" },
+	{ RING, MUTATE_USE, "consumer", "never rings back" },
+
+	{ CUT, MUTATE_NO_RECHECK, "take_block", "no second look at the span" },
+	{ HOLDER, MUTATE_KEEP, "take_block", "does not let go" },
+	{ HOLDER, MUTATE_TORN_RMW, "take_block", "tag not atomic" },
+	{ HOLDER, MUTATE_TORN_RMW, "uncut", "tag not atomic" },
+	{ CUT, MUTATE_TORN_RMW, "scavenge", "span not atomic" },
+	{ "heap: 32K against 16K, both cut", MUTATE_TORN_RMW, "claim", "span not atomic" },
+	{ "heap: double free", MUTATE_TORN_RMW, "retag", "tag not atomic" },
+	{ HOLDER, MUTATE_TORN_RMW, "hint_free", "hint not atomic" },
+	{ HOLDER, MUTATE_SKIP_RMW, "hint_free", "no hint" },
+	{ HOLDER, MUTATE_NO_SECOND_LOOK, "take_partial", "clears the hint, does not look again" },
+	{ CUT, MUTATE_PLAIN, "cut", "plain stores of hints and span" },
+	{ CUT, MUTATE_SKIP_RMW, "uncut", "tags stay" },
+	{ DEATH, MUTATE_NOT_CHANGING, "reclaim_span", "leaves changing spans alone" },
+	{ DEATH, MUTATE_SKIP_RMW, "reclaim_span", "leaves tags alone" },
+	{ "death: fresh", MUTATE_SKIP_RMW, "ikc_heap_reclaim", "does not mend free_spans" },
+};
+const unsigned int mutation_count = sizeof(mutations) / sizeof(mutations[0]);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The states seen so far, and which of them the present schedule went through. */
+#include <stdlib.h>
+#include <string.h>
+#include "world.h"
+
+#define ON_PATH		1ULL	/* in the lowest bit of hash.b */
+
+static struct hash *table;
+static size_t size, count;
+
+static struct hash *find(struct hash key)
+{
+	size_t i = key.a & (size - 1);
+
+	while ((table[i].a || table[i].b) &&
+	       (table[i].a != key.a || (table[i].b | ON_PATH) != (key.b | ON_PATH)))
+		i = (i + 1) & (size - 1);
+	return &table[i];
+}
+
+static void grow(void)
+{
+	struct hash *old = table;
+	size_t had = size, i;
+
+	size *= 4;
+	table = calloc(size, sizeof(*table));
+	if (!table)
+		abort();
+	for (i = 0; i < had; i++)
+		if (old[i].a || old[i].b)
+			*find(old[i]) = old[i];
+	free(old);
+}
+
+void visited_reset(void)
+{
+	free(table);
+	size = 1 << 16;
+	count = 0;
+	table = calloc(size, sizeof(*table));
+	if (!table)
+		abort();
+}
+
+enum visit visited_enter(struct hash key)
+{
+	struct hash *entry = find(key);
+
+	if (entry->a || entry->b)
+		return entry->b & ON_PATH ? VISIT_CYCLE : VISIT_SEEN;
+	entry->a = key.a;
+	entry->b = key.b | ON_PATH;
+	if (++count > size / 2)
+		grow();
+	return VISIT_NEW;
+}
+
+void visited_leave(struct hash key)
+{
+	find(key)->b &= ~ON_PATH;
+}
