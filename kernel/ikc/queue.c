@@ -134,7 +134,7 @@ int ikc_queue_open(unsigned int number, unsigned int slots,
 	if (number >= IKC_FIRST_CHANNEL)
 		return -EINVAL;
 	return ikc_queue_open_any(number, slots,
-				  sizeof(struct ikc_slot) + sizeof(struct ikc_packet),
+				  ALIGN(sizeof(struct ikc_slot) + sizeof(struct ikc_packet), 64),
 				  ops, context);
 }
 EXPORT_SYMBOL_GPL(ikc_queue_open);

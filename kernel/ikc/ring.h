@@ -156,13 +156,13 @@ static inline __u32 ikc_slot_room(__u32 slot_size)
 	return slot_size - IKC_SLOT_HEADER;
 }
 
-/* Learn how far the consumer is.  -EAGAIN: no room, -EBADMSG: nonsense. */
+/* Learn how far the consumer is.  -EAGAIN: no room, -EBADMSG: nonsense, for ever. */
 static inline int ikc_find_room(struct ikc_producer *p)
 {
 	/* pairs with the release in ikc_publish(): the slots are free to write */
 	__u64 tail = smp_load_acquire(&p->ring->tail);
 
-	if (!ikc_within(tail, p->limit - p->slots, p->head + 1)) {
+	if (p->broken || !ikc_within(tail, p->limit - p->slots, p->head + 1)) {
 		p->broken = 1;
 		return -EBADMSG;
 	}
@@ -196,7 +196,7 @@ static inline int ikc_ring_write(struct ikc_producer *p, const void *data, __u32
 	if (len > ikc_slot_room(p->slot_size))
 		return -EMSGSIZE;
 	if (p->head == p->limit) {
-		ret = p->broken ? -EBADMSG : ikc_find_room(p);
+		ret = ikc_find_room(p);
 		if (ret) {
 			p->full++;
 			WRITE_ONCE(p->ring->full, p->full);

@@ -16,8 +16,9 @@ static void open_heap(unsigned int chunks)
 
 	for (i = 0; i < CHUNKS; i++)
 		chunk[i] = make_chunk(1);
-	make_heap(&one, chunk, chunks, ikc_owner(1, 1));
-	make_heap(&two, chunk, chunks, ikc_owner(2, 9));
+	make_heap(&one, chunk, CHUNKS, ikc_owner(1, 1));
+	make_heap(&two, chunk, CHUNKS, ikc_owner(2, 9));
+	one.chunks = two.chunks = chunks;
 }
 
 static void close_heap(void)

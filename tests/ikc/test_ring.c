@@ -117,12 +117,13 @@ static void test_around(__u32 slots, __u32 slot_size, __u64 messages)
 static void test_sizes(void)
 {
 	__u8 data[64] = { 0 };
+	volatile __u32 much = ~0U;	/* gcc would warn of the copy */
 	__u32 len = 77;
 	struct pair t;
 
 	open_pair(&t, 3, 64);
 	CHECK(ikc_ring_write(&t.p, data, 57) == -EMSGSIZE);
-	CHECK(ikc_ring_write(&t.p, data, ~0U) == -EMSGSIZE);
+	CHECK(ikc_ring_write(&t.p, data, much) == -EMSGSIZE);
 	CHECK(t.p.head == 0);
 	CHECK(send_one(&t, 1, 56));
 	CHECK(ikc_ring_read(&t.c, data, 55, &len) == -EMSGSIZE);

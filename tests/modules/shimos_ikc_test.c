@@ -14,6 +14,7 @@
  * What arrives is checked: packets of one sender come in order, each once, with
  * the data that belongs to it.
  */
+#include <linux/io.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -25,6 +26,7 @@
 #include <shimos/ikc.h>
 
 #define QUEUE		1
+#define CLOSED_QUEUE	9
 #define SLOTS		200
 #define BATCH		8
 #define BLOCK		512
@@ -303,11 +305,11 @@ static void do_misuse(unsigned int kernel)
 	SAY("write_absent_kernel", ikc_write(&pkt, IKC_MAX_KERNELS - 1, QUEUE));
 	SAY("write_self", ikc_write(&pkt, ikc_self_number(), QUEUE));
 	SAY("write_unknown_queue", ikc_write(&pkt, kernel, IKC_QUEUES));
-	SAY("write_closed_queue", ikc_write(&pkt, kernel, QUEUE + 1));
-	SAY("read_closed_queue", ikc_read(&pkt, QUEUE + 1));
+	SAY("write_closed_queue", ikc_write(&pkt, kernel, CLOSED_QUEUE));
+	SAY("read_closed_queue", ikc_read(&pkt, CLOSED_QUEUE));
 	SAY("open_twice", ikc_queue_open(QUEUE, SLOTS, &ops, NULL));
 	SAY("open_unknown_queue", ikc_queue_open(IKC_FIRST_CHANNEL, SLOTS, &ops, NULL));
-	SAY("open_too_many_slots", ikc_queue_open(QUEUE + 1, 100000, &ops, NULL));
+	SAY("open_too_many_slots", ikc_queue_open(CLOSED_QUEUE, 100000, &ops, NULL));
 	pkt = (struct ikc_packet){ .flags = 8 };
 	SAY("write_bad_flags", ikc_write(&pkt, kernel, QUEUE));
 	pkt = (struct ikc_packet){ .flags = IKC_DATA_SHARED, .data = 12345, .size = 1 };
@@ -323,7 +325,7 @@ static void do_misuse(unsigned int kernel)
 	pkt.cmd = START;
 	SAY("write_block", ikc_write(&pkt, kernel, QUEUE));
 	ikc_free(other);		/* it is the receiver's now */
-	SAY("map_own", ikc_map(kernel, virt_to_phys(&senders[0]), 16) != NULL);
+	SAY("map_own", ikc_map(kernel, virt_to_phys(current), 16) != NULL);
 	SAY("map_nowhere", ikc_map(kernel, ~0ULL - 5, 16) != NULL);
 	ikc_notify(kernel, QUEUE);
 #undef SAY

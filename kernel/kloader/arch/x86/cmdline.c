@@ -128,13 +128,16 @@ static bool needs_dummy_disabled(const char *version)
 }
 
 /*
+ * noreplace-smp: a kernel with one CPU takes the lock prefixes out of its atomic
+ * operations, and would no longer be atomic towards its peers.
+ *
  * Not panic=0, which would say the same: Debian's initramfs takes any panic= for
  * the wish to have no shell and to halt instead.
  */
 int x86_append_cmdline(struct partition *p, char *buf, size_t len)
 {
 	return snprintf(buf, len,
-			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 pci=off tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr%s",
+			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 pci=off tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr noreplace-smp%s",
 			tsc_khz, needs_dummy_disabled(p->image.version) ?
 			" disable_cpu_apicid=0xfe" : "");
 }
