@@ -79,6 +79,15 @@ deb: ## build the Debian packages into build/deb (needs debhelper, dh-dkms, musl
 	cd build/deb/shimos && dpkg-buildpackage -b -us -uc
 	ls build/deb/*.deb
 
+.PHONY: lib
+LIB_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ikernel/ikc -Ikernel/include/uapi -Ilib/c
+lib: ## test the C library and build its example into OUT (OUT=…)
+	mkdir -p $(OUT)
+	$(CC) $(LIB_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover -pthread \
+		-o $(OUT)/ikc_test lib/c/test/ikc_test.c
+	$(OUT)/ikc_test
+	$(CC) $(LIB_FLAGS) -static -o $(OUT)/ikc_hello examples/ikc_hello.c
+
 .PHONY: test-modules test-programs
 test-modules: modules ## build the modules that tests load, for KVER into OUT
 	mkdir -p $(OUT)/tests/modules

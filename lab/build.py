@@ -62,8 +62,9 @@ def test_programs() -> dict[str, Path]:
     with cache.lock("build-test-programs"), progress.step("building the tests' programs"):
         for source in sorted((SRC / "tests" / "programs").glob("*.c")):
             program = out / source.stem
-            include = SRC / "kernel" / "include"
-            run("gcc", "-static", "-O2", "-Wall", "-Werror", f"-I{include}", "-o", program, source, "-lpthread")
+            places = ("kernel/include", "kernel/include/uapi", "kernel/ikc", "lib/c")
+            include = [f"-I{SRC / place}" for place in places]
+            run("gcc", "-static", "-O2", "-Wall", "-Werror", *include, "-o", program, source, "-lpthread")
             parts[f"{_TESTS}/{source.stem}"] = program
     return parts
 

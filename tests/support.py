@@ -64,6 +64,24 @@ def refused(machine: Machine, command: str, *words: str, status: int | None = No
     return result.output
 
 
+def initrd_with(machine: Machine, flavour: str, files: dict[str, str]) -> str:
+    """An initrd for partitions: the lab's, and files of the machine at places of their own.
+
+    Names without a slash are the tests' modules for that kernel and programs.
+    Returns the path of it on the machine.
+    """
+    tree, made = f"/tmp/tree-{flavour}", f"/tmp/initrd-{flavour}"
+    lines = [f"rm -rf {tree}"]
+    for place, source in files.items():
+        folder = f"/usr/lib/shimos-test/{machine.versions[flavour] + '/' if source.endswith('.ko') else ''}"
+        path = source if "/" in source else folder + source
+        lines.append(f"install -D -m 755 {path} {tree}{place}")
+    lines.append(f"(cd {tree} && find . | busybox cpio -o -H newc 2>/dev/null) >{made}.own")
+    lines.append(f"cat {LAB_INITRD} {made}.own >{made}")
+    machine.run(" && ".join(lines))
+    return made
+
+
 class Resources:
     """CPUs and memory of the host before, to compare with after."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from support import Resources, refused, remove, show, start, wait_state
+from support import Resources, initrd_with, refused, remove, show, start, wait_state
 
 from lab.machine import Machine
 from lab.partition import PartitionConsole
@@ -10,13 +10,8 @@ from lab.partition import PartitionConsole
 
 def bad_partition(machine: Machine) -> PartitionConsole:
     """A partition whose initrd has the misbehaving module at /shimos_test.ko."""
-    version = machine.versions["6.1"]
-    machine.run(
-        f"mkdir -p /tmp/bad && cp /usr/lib/shimos-test/{version}/shimos_test.ko /tmp/bad/"
-        " && (cd /tmp/bad && echo ./shimos_test.ko | busybox cpio -o -H newc 2>/dev/null) >/tmp/bad.img"
-        " && cat /boot/lab-initrd.img >>/tmp/bad.img"
-    )
-    start(machine, more="--initrd /tmp/bad.img")
+    initrd = initrd_with(machine, "6.1", {"/shimos_test.ko": "shimos_test.ko"})
+    start(machine, more=f"--initrd {initrd}")
     return machine.partition("web")
 
 

@@ -20,8 +20,17 @@
 	atomic64_fetch_or(bits, (atomic64_t *)(ptr))
 #define ikc_fetch_andnot64(ptr, bits)	\
 	atomic64_fetch_andnot(bits, (atomic64_t *)(ptr))
-#define ikc_or32(ptr, bits)		atomic_or(bits, (atomic_t *)(ptr))
-#define ikc_andnot32(ptr, bits)		atomic_andnot(bits, (atomic_t *)(ptr))
+/* As ordered as those that return a value: the allocator's hints rely on it. */
+#define ikc_or32(ptr, bits)		do {				\
+	smp_mb__before_atomic();					\
+	atomic_or(bits, (atomic_t *)(ptr));				\
+	smp_mb__after_atomic();						\
+} while (0)
+#define ikc_andnot32(ptr, bits)		do {				\
+	smp_mb__before_atomic();					\
+	atomic_andnot(bits, (atomic_t *)(ptr));				\
+	smp_mb__after_atomic();						\
+} while (0)
 #define ikc_copy_in(slot, from, len)	memcpy(slot, from, len)
 #define ikc_copy_out(to, slot, len)	memcpy(to, slot, len)
 

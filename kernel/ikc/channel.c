@@ -78,6 +78,8 @@ static void hang_up(struct ikc_channel *ch)
 	mutex_lock(&ch->fault_mutex);
 	ch->gone = true;
 	mutex_unlock(&ch->fault_mutex);
+	/* known before the scratch page can be taken for nonsense */
+	WRITE_ONCE(ch->rx->shared->closed, 1);
 	if (ch->tx) {
 		/*
 		 * All files of the device share a mapping: other channels fault
@@ -89,7 +91,6 @@ static void hang_up(struct ikc_channel *ch)
 		RCU_INIT_POINTER(*writer_at(ch->peer, ch->other), NULL);
 		ikc_tx_detach(ch->tx, ch->peer, ch->other);
 	}
-	WRITE_ONCE(ch->rx->shared->closed, 1);
 	rcu_read_lock();
 	wake(ch);
 	rcu_read_unlock();

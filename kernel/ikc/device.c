@@ -129,40 +129,54 @@ static const struct call {
 	{ IKC_IOC_AREA, do_area },
 };
 
-static bool header_fits(struct ikc_header *hdr, size_t size)
+/* A caller of another version may use another size: by type and number only. */
+static const struct call *find_call(unsigned int cmd)
 {
-	if (hdr->size == size && hdr->version == IKC_VERSION)
-		return true;
-	hdr->size = size;
-	hdr->version = IKC_VERSION;
-	return false;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++)
+		if (_IOC_TYPE(calls[i].cmd) == _IOC_TYPE(cmd) &&
+		    _IOC_NR(calls[i].cmd) == _IOC_NR(cmd))
+			return &calls[i];
+	return NULL;
+}
+
+/* 0, or -EPROTO after telling the caller what would be right. */
+static int check_header(struct ikc_header __user *user, unsigned int cmd)
+{
+	struct ikc_header right = { _IOC_SIZE(cmd), IKC_VERSION }, hdr;
+
+	if (copy_from_user(&hdr, user, sizeof(hdr)))
+		return -EFAULT;
+	if (hdr.size == right.size && hdr.version == right.version)
+		return 0;
+	return copy_to_user(user, &right, sizeof(right)) ? -EFAULT : -EPROTO;
 }
 
 static long ikc_ioctl(struct file *file, unsigned int cmd, unsigned long ptr)
 {
 	void __user *user = (void __user *)ptr;
-	const struct call *call = NULL;
-	size_t size = _IOC_SIZE(cmd);
+	const struct call *call;
+	size_t size;
 	void *arg;
-	int i, ret;
+	int ret;
 
 	if (cmd == IKC_IOC_NOTIFY)
 		return ikc_channel_notify(file->private_data);
-	for (i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i].cmd == cmd)
-			call = &calls[i];
+	call = find_call(cmd);
 	if (!call)
 		return -ENOTTY;
+	ret = check_header(user, call->cmd);
+	if (ret)
+		return ret;
+	if (!ikc_attached())
+		return -ENODEV;
+	size = _IOC_SIZE(call->cmd);
 	arg = memdup_user(user, size);
 	if (IS_ERR(arg))
 		return PTR_ERR(arg);
-	if (!header_fits(arg, size))
-		ret = -EPROTO;
-	else if (!ikc_attached())
-		ret = -ENODEV;
-	else
-		ret = call->run(file->private_data, arg);
-	if ((!ret || ret == -EPROTO) && copy_to_user(user, arg, size))
+	ret = call->run(file->private_data, arg);
+	if (!ret && copy_to_user(user, arg, size))
 		ret = -EFAULT;
 	kfree(arg);
 	return ret;

@@ -123,6 +123,7 @@ void ikc_queues_exit(void);
 void ikc_queue_rang(unsigned int kernel, unsigned int queue);
 /* ikc_peers_mutex is held */
 void ikc_queues_peer(unsigned int kernel, bool up);
+void ikc_queues_update(void);
 
 /* Messages of any kind, below ikc_write() and ikc_read(). */
 int ikc_queue_open_any(unsigned int queue, u32 slots, u32 slot_size,
@@ -136,6 +137,8 @@ int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
 struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 			     u32 slot_size);
 void ikc_rx_destroy(struct ikc_rx *rx);
+/* Does the sender use it? */
+bool ikc_rx_attached(const struct ikc_rx *rx);
 void ikc_rx_update(void);
 void ikc_rx_exit(void);
 /* The sender wrote nonsense: say so, read no more. */

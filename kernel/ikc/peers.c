@@ -218,6 +218,7 @@ static void look(struct work_struct *work)
 	ikc_area_update();
 	ikc_tx_update();
 	ikc_rx_update();
+	ikc_queues_update();
 	ikc_channels_update();
 	if (!ikc_self.number)
 		ikc_host_update();

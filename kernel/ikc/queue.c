@@ -92,6 +92,26 @@ void ikc_queues_peer(unsigned int kernel, bool up)
 	}
 }
 
+/* Broken rings whose writer has let go are made anew, for the next writer. */
+void ikc_queues_update(void)
+{
+	unsigned int number, kernel;
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	for (number = 0; number < IKC_QUEUES; number++) {
+		struct queue *queue = held_queue(number);
+
+		for (kernel = 0; queue && kernel < IKC_MAX_KERNELS; kernel++) {
+			struct ikc_rx *rx = queue->rx[kernel];
+
+			if (!rx || !rx->ring.broken || ikc_rx_attached(rx))
+				continue;
+			remove_sender(queue, kernel);
+			add_sender(queue, number, kernel);
+		}
+	}
+}
+
 int ikc_queue_open_any(unsigned int number, u32 slots, u32 slot_size,
 		       const struct ikc_queue_ops *ops, void *context)
 {

@@ -128,8 +128,33 @@ static inline void ikc_consumer_init(struct ikc_consumer *c, struct ikc_ring *ri
 }
 
 /*
- * Start writing to a ring of which @bytes are mapped.  0, or -EPROTO if it is
- * none or does not fit.
+ * Find where an earlier producer has stopped: all it wrote behind the consumer's
+ * published position still carries its number.
+ */
+static inline void ikc_resume(struct ikc_producer *p)
+{
+	/* pairs with the release in ikc_publish() */
+	__u64 tail = smp_load_acquire(&p->ring->tail);
+	__u32 i;
+
+	p->slot = ikc_slot_after(p->slot, tail % p->slots * p->slot_size);
+	for (i = 0; i < p->slots; i++) {
+		if (smp_load_acquire(&p->slot->seq) != (__u32)(tail + i + 1))
+			break;
+		p->slot = ikc_slot_after(p->slot, p->slot_size);
+		if (p->slot == p->end)
+			p->slot = ikc_first_slot(p->ring);
+	}
+	p->head = p->notified = tail + i;
+	p->limit = tail + p->slots;
+	p->rung = READ_ONCE(p->ring->rung);
+	p->saved = READ_ONCE(p->ring->saved);
+	p->full = READ_ONCE(p->ring->full);
+}
+
+/*
+ * Start writing to a ring of which @bytes are mapped, where the last one who did
+ * so stopped.  0, or -EPROTO if it is none or does not fit.
  */
 static inline int ikc_producer_init(struct ikc_producer *p, struct ikc_ring *ring,
 				    __u64 bytes)
@@ -144,9 +169,10 @@ static inline int ikc_producer_init(struct ikc_producer *p, struct ikc_ring *rin
 	p->ring = ring;
 	p->slot = ikc_first_slot(ring);
 	p->end = ikc_slot_after(p->slot, need - IKC_RING_HEADER);
-	p->slots = p->limit = slots;
+	p->slots = slots;
 	p->slot_size = slot_size;
 	p->ahead = IKC_AHEAD * slot_size;
+	ikc_resume(p);
 	return 0;
 }
 

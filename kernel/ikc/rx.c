@@ -51,7 +51,7 @@ static void rx_free(struct ikc_rx *rx)
 	kfree(rx);
 }
 
-static bool is_attached(const struct ikc_rx *rx)
+bool ikc_rx_attached(const struct ikc_rx *rx)
 {
 	return READ_ONCE(ikc_port(ikc_self.number, rx->sender, rx->queue)->attached) ==
 	       rx->offset;
@@ -65,7 +65,7 @@ void ikc_rx_destroy(struct ikc_rx *rx)
 	if (READ_ONCE(port->ring) == rx->offset)
 		WRITE_ONCE(port->ring, 0);
 	smp_mb();	/* pairs with the one in ikc_tx_attach() */
-	if (is_attached(rx)) {
+	if (ikc_rx_attached(rx)) {
 		list_add_tail(&rx->dying, &dying);
 		ikc_poke(rx->sender);
 	} else {
@@ -79,7 +79,7 @@ void ikc_rx_update(void)
 	struct ikc_rx *rx, *next;
 
 	list_for_each_entry_safe(rx, next, &dying, dying) {
-		if (is_attached(rx))
+		if (ikc_rx_attached(rx))
 			continue;
 		list_del(&rx->dying);
 		rx_free(rx);
@@ -101,7 +101,7 @@ void ikc_rx_break(struct ikc_rx *rx, const char *why)
 {
 	rx->ring.broken = 1;
 	WRITE_ONCE(ikc_port(ikc_self.number, rx->sender, rx->queue)->broken, 1);
-	pr_warn("queue %u is broken: kernel %u sent %s as packet %llu; nothing more is read from it until it starts anew\n",
+	pr_warn("queue %u is broken: kernel %u sent %s as packet %llu; nothing more is read from it until its writer lets go\n",
 		rx->queue, rx->sender, why, rx->ring.tail);
 }
 

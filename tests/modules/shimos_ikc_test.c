@@ -7,8 +7,13 @@
  *
  *	send KERNEL COUNT KIND	start a thread that sends; KIND: plain, shared, page
  *	stop			end all senders
+ *	sent			wait until all senders have sent everything
+ *	until KERNEL COUNT	wait until so many packets in order have come
  *	misuse KERNEL		call the API wrongly; results say what it returned
- *	spoil KERNEL		write nonsense into the ring to that kernel's queue
+ *	spoil KERNEL		send that kernel a page that is not this one's
+ *	scribble KERNEL		random bytes over the ring to that kernel's queue
+ *	wreck			random bytes over all that is shared
+ *	version NUMBER		change the version that the area says it has
  *	hoard COUNT SIZE	allocate blocks and keep them
  *
  * What arrives is checked: packets of one sender come in order, each once, with
@@ -53,6 +58,7 @@ static struct {
 
 static struct task_struct *receiver;
 static DECLARE_WAIT_QUEUE_HEAD(queue_wait);
+static DECLARE_WAIT_QUEUE_HEAD(progress_wait);
 static atomic_t rings;
 static char misuse[2048];
 static void *hoard[HOARD];
@@ -163,6 +169,7 @@ static int receive_main(void *unused)
 			take(&pkt);
 			cond_resched();
 		}
+		wake_up_all(&progress_wait);
 		if (ikc_queue_arm(QUEUE))
 			wait_event_idle(queue_wait, atomic_read(&rings) != seen ||
 					kthread_should_stop());
@@ -261,7 +268,8 @@ static int send_main(void *data)
 		cond_resched();
 	}
 	ikc_notify(s->kernel, QUEUE);
-	s->end_ns = ktime_get_ns();
+	WRITE_ONCE(s->end_ns, ktime_get_ns());
+	wake_up_all(&progress_wait);
 	while (!kthread_should_stop())
 		schedule_timeout_idle(HZ / 10);
 	return 0;
@@ -286,6 +294,25 @@ static int start_sender(unsigned int kernel, u64 count, enum kind kind)
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+static bool all_sent(void)
+{
+	int i;
+
+	for (i = 0; i < IKC_MAX_KERNELS; i++)
+		if (senders[i].thread && !READ_ONCE(senders[i].end_ns))
+			return false;
+	return true;
+}
+
+static int wait_for_progress(unsigned int kernel, u64 count)
+{
+	long left = wait_event_interruptible_timeout(progress_wait,
+						     count ? READ_ONCE(from[kernel].next) >= count :
+						     all_sent(), 240 * HZ);
+
+	return left < 0 ? -EINTR : left ? 0 : -ETIME;
 }
 
 /* ---- misuse ---- */
@@ -331,25 +358,58 @@ static void do_misuse(unsigned int kernel)
 #undef SAY
 }
 
-/* Nonsense into the ring that this kernel writes: the reader shall notice. */
+/* ---- a kernel gone bad ---- */
+
 static void do_spoil(unsigned int kernel)
 {
 	struct ikc_packet page = {
 		.flags = IKC_DATA_PAGE, .data = 0x1000, .size = U32_MAX,
 	};
-	struct ikc_packet block = {
-		.flags = IKC_DATA_SHARED, .data = 64, .size = 64,
-	};
-	int which = get_random_u32() & 1;
 
-	if (which)
-		pr_info("ikc_test: sent a foreign page: %d\n",
-			ikc_write(&page, kernel, QUEUE));
-	else	/* past ikc_write(), which would not give it */
-		pr_info("ikc_test: sent no block: %d\n",
-			ikc_write(&block, kernel, QUEUE));
 	ikc_write(&page, kernel, QUEUE);
 	ikc_notify(kernel, QUEUE);
+}
+
+static void do_scribble(unsigned int kernel)
+{
+	struct ikc_port *ports = ikc_pointer(IKC_PORTS_SPAN * IKC_SPAN_SIZE);
+	struct ikc_port *port = &ports[(kernel * IKC_MAX_KERNELS + ikc_self_number()) *
+				       IKC_QUEUES + QUEUE];
+	void *ring = ikc_pointer(READ_ONCE(port->ring));
+
+	if (ring)
+		get_random_bytes(ring, IKC_RING_HEADER + SLOTS * 64);
+}
+
+/*
+ * The allocator's words, the table of kernels, the ports, all rings.  Where it
+ * says who runs stays, so that the host goes on to look at the rest.
+ */
+static void do_wreck(void)
+{
+	struct ikc_area *area = ikc_pointer(IKC_AREA_SPAN * IKC_SPAN_SIZE);
+	u8 *chunk = ikc_pointer(IKC_AREA_SPAN * IKC_SPAN_SIZE) - IKC_SPAN_SIZE;
+	unsigned int k;
+
+	get_random_bytes(chunk, IKC_SPAN_SIZE);
+	get_random_bytes(&area->chunks, offsetof(struct ikc_area, kernel) -
+			 offsetof(struct ikc_area, chunks));
+	for (k = 0; k < IKC_MAX_KERNELS; k++) {
+		get_random_bytes(&area->kernel[k].cpus, sizeof(area->kernel[k].cpus) +
+				 sizeof(area->kernel[k].range) + 8);
+		get_random_bytes(&area->kernel[k].version,
+				 sizeof(*area->kernel) -
+				 offsetof(struct ikc_kernel, version));
+	}
+	get_random_bytes(chunk + IKC_PORTS_SPAN * IKC_SPAN_SIZE,
+			 IKC_CHUNK_SIZE - IKC_PORTS_SPAN * IKC_SPAN_SIZE);
+}
+
+static void do_version(u32 version)
+{
+	struct ikc_area *area = ikc_pointer(IKC_AREA_SPAN * IKC_SPAN_SIZE);
+
+	area->version = version;
 }
 
 /* ---- /proc/ikc_test ---- */
@@ -395,12 +455,29 @@ static int run(const char *line)
 		i = match_string(kinds, ARRAY_SIZE(kinds), kind);
 		return i < 0 ? i : start_sender(kernel, count, i);
 	}
+	if (sscanf(line, "until %u %llu", &kernel, &count) == 2 &&
+	    kernel < IKC_MAX_KERNELS && count)
+		return wait_for_progress(kernel, count);
+	if (!strncmp(line, "sent", 4))
+		return wait_for_progress(0, 0);
 	if (sscanf(line, "misuse %u", &kernel) == 1) {
 		do_misuse(kernel);
 		return 0;
 	}
 	if (sscanf(line, "spoil %u", &kernel) == 1) {
 		do_spoil(kernel);
+		return 0;
+	}
+	if (sscanf(line, "scribble %u", &kernel) == 1) {
+		do_scribble(kernel);
+		return 0;
+	}
+	if (sscanf(line, "version %u", &kernel) == 1) {
+		do_version(kernel);
+		return 0;
+	}
+	if (!strncmp(line, "wreck", 5)) {
+		do_wreck();
 		return 0;
 	}
 	if (sscanf(line, "hoard %llu %u", &count, &size) == 2) {

@@ -68,6 +68,22 @@ pub enum Command {
     /// kernel that has not panicked and is built without CONFIG_X86_MCE, as
     /// Debian 12's cloud kernel is: use drgn, or crash --minimal, for these.
     Dump(Dump),
+    /// Measure the round trip of messages to another kernel
+    ///
+    /// Through the echo service that every kernel of the machine has. Works on the
+    /// host and in a partition. Ctrl-C ends it and prints the statistics. Exit code 1
+    /// if an answer is missing.
+    Ping(Ping),
+    /// Measure how many messages another kernel takes
+    ///
+    /// Sends in one direction as fast as it goes, then has the other kernel say how
+    /// many it has got, which must be all, then measures some round trips. Works on
+    /// the host and in a partition.
+    Perf(Perf),
+    /// Show the kernels of the machine, their queues and the memory they share
+    ///
+    /// Works on the host and in a partition.
+    Ikc(Json),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Write the man pages into a directory
@@ -278,6 +294,48 @@ pub struct Dump {
     pub live: bool,
 }
 
+#[derive(Debug, Args)]
+pub struct Ping {
+    /// Name of a kernel: a partition's, or "host"
+    pub name: String,
+    /// Stop after so many messages [default: at Ctrl-C]
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub count: Option<u64>,
+    /// Seconds from one message to the next; 0: at once, and no line for each
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "1")]
+    pub interval: Duration,
+    /// Bytes of a message
+    #[arg(short, long, value_name = "SIZE", value_parser = size::parse, default_value = "64")]
+    pub size: u64,
+    /// Never sleep while waiting for the answer: this CPU is busy, no doorbell comes
+    #[arg(long)]
+    pub poll: bool,
+    /// Seconds to wait for the service, and for each answer
+    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
+    pub timeout: Duration,
+    /// Print JSON, at the end
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Perf {
+    /// Name of a kernel: a partition's, or "host"
+    pub name: String,
+    /// Seconds to send
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
+    pub time: Duration,
+    /// Bytes of a message
+    #[arg(short, long, value_name = "SIZE", value_parser = size::parse, default_value = "64")]
+    pub size: u64,
+    /// Seconds to wait for the service, for room, and for each answer
+    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
+    pub timeout: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,6 +373,10 @@ mod tests {
             ("shimos run web --timeout x", "no time"),
             ("shimos stop", "NAME"),
             ("shimos frob", "frob"),
+            ("shimos ping", "NAME"),
+            ("shimos ping web -c 0", "0 is not in"),
+            ("shimos ping web -i -1", "-1"),
+            ("shimos perf web -s 1X", "unit"),
             ("shimos console web --detach-key abc", "one character"),
         ] {
             let error = parse(line).unwrap_err();

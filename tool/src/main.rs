@@ -12,6 +12,7 @@ mod error;
 #[cfg(test)]
 mod fake;
 mod guest;
+mod ikc;
 mod initrd;
 mod interrupt;
 mod kernel_cmdline;
@@ -56,6 +57,10 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Completions { shell } => commands::docs::completions(shell),
         Command::Man { directory } => commands::docs::man(&directory),
+        // A partition has none.
+        Command::Ping(args) => commands::ping::run(&args),
+        Command::Perf(args) => commands::perf::run(&args),
+        Command::Ikc(args) => commands::ikc::run(&args),
         command => with_device(command, &KLoader::open()?, verbose),
     }
 }
@@ -72,6 +77,11 @@ fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> 
         Command::Rm(args) => commands::rm::run(device, &args),
         Command::Dump(args) => commands::dump::run(device, &args),
         Command::Run(args) => commands::run::run(device, &args, verbose),
-        Command::Doctor(_) | Command::Completions { .. } | Command::Man { .. } => Ok(()),
+        Command::Doctor(_)
+        | Command::Ping(_)
+        | Command::Perf(_)
+        | Command::Ikc(_)
+        | Command::Completions { .. }
+        | Command::Man { .. } => Ok(()),
     }
 }

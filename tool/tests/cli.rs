@@ -59,6 +59,21 @@ fn without_kloader_it_is_1_with_one_line_of_why() {
 }
 
 #[test]
+fn without_ikc_it_is_1_with_one_line_of_why() {
+    if Path::new("/dev/ikc").exists() {
+        return;
+    }
+    for args in [&["ping", "web"][..], &["perf", "web"], &["ikc", "--json"]] {
+        let output = shimos(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(text.starts_with("shimos: there is no /dev/ikc"), "{text}");
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
 fn doctor_is_json_or_text_and_never_more_than_1() {
     let output = shimos(&["doctor", "--json"]);
     assert!(output.status.code().unwrap() <= 1);

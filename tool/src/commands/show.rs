@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::cli;
 use crate::device::{Cause, Device, State, Status};
 use crate::error::Result;
+use crate::ikc::view::{AreaJson, QueueJson, View};
 use crate::lookup;
 use crate::output::{self, printable};
 use crate::{cpulist, duration, size};
@@ -14,11 +17,44 @@ const SILENCE: Duration = Duration::from_secs(3);
 
 pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
     let status = lookup::find(device, &args.name)?;
+    // This host may have no IKC: then there is nothing to say about it.
+    let view = View::read_if_there();
     if args.json {
-        output::json(&status)
+        output::json(&json(&status, view.as_ref()))
     } else {
-        output::line(text(&status))
+        output::line(text(&status) + &queues(&status.name, view.as_ref()))
     }
+}
+
+/// The partition's status, its queues beside it.
+#[derive(Serialize)]
+struct Json<'a> {
+    #[serde(flatten)]
+    status: &'a Status,
+    queues: Vec<QueueJson>,
+    /// The shared area; null: there is none.
+    ikc: Option<AreaJson>,
+}
+
+fn json<'a>(status: &'a Status, view: Option<&View>) -> Json<'a> {
+    Json {
+        status,
+        queues: view.map_or_else(Vec::new, |view| view.json_of(&status.name)),
+        ikc: view.map(View::area_json),
+    }
+}
+
+/// What follows the rows, if it has any queues.
+fn queues(name: &str, view: Option<&View>) -> String {
+    let mut text = String::new();
+    for line in view.map_or_else(String::new, |v| v.table_of(name)).lines() {
+        if text.is_empty() {
+            text.push_str("\nqueues:");
+        }
+        text.push_str("\n  ");
+        text.push_str(line);
+    }
+    text
 }
 
 /// Seconds since the last heartbeat of a partition that should have one.
@@ -107,6 +143,29 @@ fn text(s: &Status) -> String {
 mod tests {
     use super::*;
     use crate::fake;
+    use crate::ikc::view;
+
+    #[test]
+    fn its_queues() {
+        let view = view::example();
+        let shown = queues("web", Some(&view));
+        assert!(
+            shown.starts_with("\nqueues:\n  PEER       QUEUE "),
+            "{shown}"
+        );
+        assert!(shown.contains("\n  from host  echo "), "{shown}");
+        assert_eq!(queues("web", None), "");
+        assert_eq!(queues("other", Some(&view)), "");
+
+        let status = fake::status("web");
+        let shown = serde_json::to_value(json(&status, Some(&view))).unwrap();
+        assert_eq!(shown["name"], "web");
+        assert_eq!(shown["queues"].as_array().unwrap().len(), 2);
+        assert_eq!(shown["ikc"]["blocks"], 12);
+        let shown = serde_json::to_value(json(&status, None)).unwrap();
+        assert_eq!(shown["queues"].as_array().unwrap().len(), 0);
+        assert!(shown["ikc"].is_null());
+    }
 
     #[test]
     fn a_running_one() {

@@ -54,7 +54,7 @@ mod tests {
         let mut image = Image::new(0x40_0000, 0x40_0000);
         let at = 0x60_0000;
         image.put(at, &abi::SHARED_MAGIC.to_le_bytes());
-        image.put(at + 8, &1u32.to_le_bytes());
+        image.put(at + 8, &abi::SHARED_VERSION.to_le_bytes());
         image.put(at + 12, &abi::SHARED_SIZE.to_le_bytes());
         image.put(at + 16, b"web");
         image.put(at + abi::LAST_LOG, &9u32.to_le_bytes());

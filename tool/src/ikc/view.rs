@@ -1,0 +1,369 @@
+//! What `shimos show` and `shimos ikc` tell about queues and the shared area.
+
+use serde::Serialize;
+use shimos_ikc::abi::ECHO_CHANNEL;
+use shimos_ikc::{Area, Device, Kernel, Queue, State};
+
+use crate::error::Result;
+use crate::output::{self, printable};
+use crate::size;
+
+/// The kernels, queues and area of this moment.
+pub struct View {
+    pub kernels: Vec<Kernel>,
+    pub queues: Vec<Queue>,
+    pub area: Area,
+}
+
+impl View {
+    pub fn read() -> Result<Self, shimos_ikc::Error> {
+        let device = Device::open()?;
+        Ok(Self {
+            kernels: device.kernels()?,
+            queues: device.queues()?,
+            area: device.area()?,
+        })
+    }
+
+    /// For whom it is a detail only: nothing if this kernel has no IKC, and no more
+    /// than a note if something is wrong with it.
+    pub fn read_if_there() -> Option<Self> {
+        use shimos_ikc::Error;
+        match Self::read() {
+            Ok(view) => Some(view),
+            Err(Error::NoDevice | Error::NotPart) => None,
+            Err(error) => {
+                output::note(format_args!("cannot show the queues: {error}"));
+                None
+            }
+        }
+    }
+
+    fn name(&self, number: u32) -> String {
+        let kernel = self.kernels.iter().find(|k| k.number == number);
+        kernel.map_or_else(|| format!("kernel {number}"), |k| printable(&k.name))
+    }
+
+    /// The number of the kernel called `name`.
+    fn number(&self, name: &str) -> Option<u32> {
+        let kernel = self.kernels.iter().find(|k| k.name == name);
+        kernel.map(|k| k.number)
+    }
+
+    /// The queues from and to the kernel called `name`.
+    fn queues_of(&self, name: &str) -> Vec<&Queue> {
+        let Some(number) = self.number(name) else {
+            return Vec::new();
+        };
+        let its = |q: &&Queue| q.receiver == number || q.sender == number;
+        self.queues.iter().filter(its).collect()
+    }
+
+    /// For JSON: the queues from and to the kernel called `name`.
+    pub fn json_of(&self, name: &str) -> Vec<QueueJson> {
+        let queues = self.queues_of(name);
+        queues.into_iter().map(|q| self.queue_json(q)).collect()
+    }
+
+    /// For JSON: all queues.
+    pub fn all_json(&self) -> Vec<QueueJson> {
+        self.queues.iter().map(|q| self.queue_json(q)).collect()
+    }
+
+    fn queue_json(&self, queue: &Queue) -> QueueJson {
+        QueueJson {
+            receiver: self.name(queue.receiver),
+            receiver_number: queue.receiver,
+            sender: self.name(queue.sender),
+            sender_number: queue.sender,
+            queue: queue.number,
+            channel: queue.channel(),
+            slots: queue.slots,
+            slot_size: queue.slot_size,
+            packets: queue.packets,
+            rung: queue.rung,
+            saved: queue.saved,
+            full: queue.full,
+            attached: queue.attached,
+            broken: queue.broken,
+        }
+    }
+
+    /// The queues from and to the kernel called `name`, as that one sees them; empty
+    /// if there are none.
+    pub fn table_of(&self, name: &str) -> String {
+        let number = self.number(name);
+        self.table("PEER", self.queues_of(name), |q| {
+            match Some(q.receiver) == number {
+                true => format!("from {}", self.name(q.sender)),
+                false => format!("to {}", self.name(q.receiver)),
+            }
+        })
+    }
+
+    /// All queues; empty if there are none.
+    pub fn table_of_all(&self) -> String {
+        self.table("DIRECTION", self.queues.iter().collect(), |q| {
+            format!("{} to {}", self.name(q.sender), self.name(q.receiver))
+        })
+    }
+
+    fn table(&self, first: &str, queues: Vec<&Queue>, who: impl Fn(&Queue) -> String) -> String {
+        if queues.is_empty() {
+            return String::new();
+        }
+        let head = [
+            first,
+            "QUEUE",
+            "SLOTS",
+            "PACKETS",
+            "DOORBELLS",
+            "SAVED",
+            "FULL",
+            "NOTE",
+        ];
+        let mut rows = vec![head.map(String::from).to_vec()];
+        for q in queues {
+            rows.push(vec![
+                who(q),
+                what(q),
+                format!("{} x {}", q.slots, q.slot_size),
+                q.packets.to_string(),
+                q.rung.to_string(),
+                q.saved.to_string(),
+                q.full.to_string(),
+                remark(q),
+            ]);
+        }
+        output::table(&rows)
+    }
+
+    pub fn kernel_table(&self) -> String {
+        let mut rows = vec![["NUMBER", "NAME", "STATE"].map(String::from).to_vec()];
+        for kernel in &self.kernels {
+            let mut state = state_name(kernel).to_string();
+            if kernel.is_self {
+                state.push_str(" (this one)");
+            }
+            rows.push(vec![
+                kernel.number.to_string(),
+                printable(&kernel.name),
+                state,
+            ]);
+        }
+        output::table(&rows)
+    }
+
+    pub fn kernels_json(&self) -> Vec<KernelJson> {
+        let json = |kernel: &Kernel| KernelJson {
+            number: kernel.number,
+            name: kernel.name.clone(),
+            state: state_name(kernel),
+            this_one: kernel.is_self,
+        };
+        self.kernels.iter().map(json).collect()
+    }
+
+    pub fn area_json(&self) -> AreaJson {
+        AreaJson {
+            bytes: self.area.bytes,
+            used: self.area.used,
+            blocks: self.area.blocks,
+            failed: self.area.failed,
+            too_large: self.area.too_large,
+            double_free: self.area.double_free,
+            foreign_free: self.area.foreign_free,
+            reclaimed: self.area.reclaimed,
+        }
+    }
+
+    /// One line, and what went wrong, if anything did.
+    pub fn area_text(&self) -> String {
+        let area = &self.area;
+        let mut text = format!(
+            "{}, {} used in {} blocks",
+            size::show(area.bytes),
+            size::show(area.used),
+            area.blocks
+        );
+        for (count, what) in [
+            (area.failed, "allocations failed"),
+            (area.too_large, "asked for too much"),
+            (area.double_free, "double frees refused"),
+            (area.foreign_free, "foreign frees refused"),
+            (area.reclaimed, "blocks taken back from dead kernels"),
+        ] {
+            if count != 0 {
+                text.push_str(&format!(", {count} {what}"));
+            }
+        }
+        text
+    }
+}
+
+/// Up means that it takes packets, too.
+fn state_name(kernel: &Kernel) -> &'static str {
+    match kernel.state {
+        State::Up if kernel.ready => "up",
+        State::Up => "not joined",
+        State::Down => "down",
+        State::Absent | State::Unknown => "unknown",
+    }
+}
+
+/// The queue, in the words of those who use it.
+fn what(queue: &Queue) -> String {
+    match queue.channel() {
+        Some(ECHO_CHANNEL) => "echo".into(),
+        Some(channel) => format!("channel {channel}"),
+        None => format!("kernel queue {}", queue.number),
+    }
+}
+
+fn remark(queue: &Queue) -> String {
+    match (queue.broken, queue.attached) {
+        (true, _) => "broken: its sender wrote nonsense".into(),
+        (false, false) => "no sender".into(),
+        (false, true) => String::new(),
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct QueueJson {
+    receiver: String,
+    receiver_number: u32,
+    sender: String,
+    sender_number: u32,
+    queue: u32,
+    /// The user programs' number; null: a queue of the kernel's.
+    channel: Option<u32>,
+    slots: u32,
+    slot_size: u32,
+    packets: u64,
+    rung: u64,
+    saved: u64,
+    full: u64,
+    attached: bool,
+    broken: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct KernelJson {
+    number: u32,
+    name: String,
+    state: &'static str,
+    this_one: bool,
+}
+
+#[derive(Debug, Serialize)]
+pub struct AreaJson {
+    bytes: u64,
+    used: u64,
+    blocks: u64,
+    failed: u64,
+    too_large: u64,
+    double_free: u64,
+    foreign_free: u64,
+    reclaimed: u64,
+}
+
+/// Three kernels with a few queues.
+#[cfg(test)]
+pub fn example() -> View {
+    let kernel = |number, name: &str, state, ready| Kernel {
+        number,
+        name: name.into(),
+        state,
+        ready,
+        is_self: number == 0,
+        life: 1,
+    };
+    let queue = |receiver, sender, number, packets| Queue {
+        receiver,
+        sender,
+        number,
+        slots: 16,
+        slot_size: 4096,
+        attached: true,
+        packets,
+        rung: 3,
+        saved: 7,
+        ..Queue::default()
+    };
+    View {
+        kernels: vec![
+            kernel(0, "host", State::Up, true),
+            kernel(1, "web", State::Up, true),
+            kernel(2, "db", State::Down, false),
+        ],
+        queues: vec![
+            queue(0, 1, 0, 10),
+            Queue {
+                broken: true,
+                full: 2,
+                ..queue(0, 2, 33, 5)
+            },
+            Queue {
+                attached: false,
+                ..queue(1, 0, 63, 0)
+            },
+        ],
+        area: Area {
+            bytes: 2 << 20,
+            used: 68 << 10,
+            blocks: 12,
+            ..Area::default()
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_kernel_s_queues() {
+        assert_eq!(
+            example().table_of("web").lines().collect::<Vec<_>>(),
+            [
+                "PEER       QUEUE           SLOTS      PACKETS  DOORBELLS  SAVED  FULL  NOTE",
+                "to host    kernel queue 0  16 x 4096  10       3          7      0",
+                "from host  echo            16 x 4096  0        3          7      0     no sender",
+            ]
+        );
+        assert_eq!(example().table_of("nobody"), "");
+        assert_eq!(example().json_of("nobody").len(), 0);
+    }
+
+    #[test]
+    fn all_queues() {
+        let table = example().table_of_all();
+        let line = table.lines().nth(2).unwrap();
+        assert!(line.starts_with("db to host   channel 1 "), "{table}");
+        assert!(line.ends_with("2     broken: its sender wrote nonsense"));
+    }
+
+    #[test]
+    fn json_has_names_and_numbers() {
+        let json = serde_json::to_value(example().json_of("db")).unwrap();
+        assert_eq!(json[0]["receiver"], "host");
+        assert_eq!(json[0]["receiver_number"], 0);
+        assert_eq!(json[0]["sender"], "db");
+        assert_eq!(json[0]["queue"], 33);
+        assert_eq!(json[0]["channel"], 1);
+        assert_eq!(json[0]["broken"], true);
+    }
+
+    #[test]
+    fn kernels_and_area() {
+        let mut view = example();
+        view.kernels[1].ready = false;
+        assert_eq!(
+            view.kernel_table(),
+            "NUMBER  NAME  STATE\n0       host  up (this one)\n1       web   not joined\n2       db    down"
+        );
+        assert_eq!(view.area_text(), "2 MiB, 68 KiB used in 12 blocks");
+        view.area.failed = 3;
+        assert!(view.area_text().ends_with("blocks, 3 allocations failed"));
+    }
+}
