@@ -145,7 +145,8 @@ static inline void ikc_resume(struct ikc_producer *p)
 		if (p->slot == p->end)
 			p->slot = ikc_first_slot(p->ring);
 	}
-	p->head = p->notified = tail + i;
+	p->head = tail + i;
+	p->notified = tail;	/* it may have stopped before it rang for the rest */
 	p->limit = tail + p->slots;
 	p->rung = READ_ONCE(p->ring->rung);
 	p->saved = READ_ONCE(p->ring->saved);

@@ -150,6 +150,18 @@ static void step(bool known)
 	MUST(!broken || c.broken);
 }
 
+/* The next producer finds the ring as it was made, or refuses it. */
+static void resume(void)
+{
+	struct ikc_producer next;
+
+	if (ikc_producer_init(&next, ring, words * 4ULL) ||
+	    next.slots != slots || next.slot_size != slot_size)
+		return;
+	MUST(next.ring == ring && inside(next.slot) && next.limit - next.head <= slots);
+	p = next;
+}
+
 static void between(void)
 {
 	__u32 *word;
@@ -160,6 +172,8 @@ static void between(void)
 			open_ring();
 			deaf = random_below(REOPEN);	/* peaceful until then */
 		}
+		if (!random_below(100))
+			resume();
 		if (i % REOPEN >= deaf && !random_below(3)) {
 			word = (__u32 *)ring + random_below(words);
 			if (random_below(4))
@@ -202,7 +216,7 @@ static void beside(__u64 seed)
 static void attach(void)
 {
 	__u64 bytes;
-	unsigned int i;
+	unsigned int i, n;
 
 	for (i = 0; i < 20000; i++) {
 		bytes = IKC_RING_HEADER + random_below(512);
@@ -211,14 +225,14 @@ static void attach(void)
 		ring->magic = IKC_RING_MAGIC;
 		ring->slots = random_below(4) ? random_below(20) : spiteful();
 		ring->slot_size = random_below(4) ? random_below(9) * 8 : spiteful();
-		ring->tail = random_below(3);
+		ring->tail = random_below(2) ? random_below(3) : spiteful() - 3ULL;
 		if (ikc_producer_init(&p, ring, bytes))
 			continue;
 		slots = ring->slots;
 		slot_size = ring->slot_size;
-		MUST(ikc_ring_bytes(slots, slot_size) && p.head == 0);
+		MUST(ikc_ring_bytes(slots, slot_size) && inside(p.slot));
 		if (slot_size <= MAX_SLOT_SIZE)
-			while (p.head < 3ULL * slots && !ikc_ring_write(&p, &p, slot_size - 8))
+			for (n = 0; n < 3 * slots && !ikc_ring_write(&p, &p, slot_size - 8); n++)
 				ring->tail = p.head - random_below(2);
 	}
 }

@@ -160,7 +160,15 @@ static void test_give(void)
 	CHECK(!ikc_heap_owns(&one, block, 1) && ikc_heap_owns(&two, block, 256));
 	CHECK(ikc_heap_give(&one, block, two.owner) == -EPERM);
 	CHECK(ikc_heap_free(&one, block) == -EPERM);
+	CHECK(ikc_heap_owner(&one, block) == two.owner);
+	CHECK(ikc_heap_size(&one, block) == 256 && !ikc_heap_size(&one, block + 1));
+	CHECK(ikc_heap_take(&one, block + 1, two.owner) == -EFAULT);
+	CHECK(ikc_heap_take(&one, block, two.owner + 1) == -EPERM);
+	CHECK(ikc_heap_take(&one, block, two.owner) == 0);
+	CHECK(ikc_heap_take(&one, block, two.owner) == -EPERM);
+	CHECK(ikc_heap_give(&one, block, two.owner) == 0);
 	CHECK(ikc_heap_free(&two, block) == 0);
+	CHECK(!ikc_heap_owner(&one, block) && !ikc_heap_owner(&one, 0));
 	CHECK(used(&bytes) == 0);
 	close_heap();
 }
@@ -191,6 +199,14 @@ static void test_reclaim(void)
 	chunk[0]->free_spans = 0;
 	CHECK(ikc_heap_reclaim(&two, one.owner) == 1);
 	CHECK(alloc_all(&two, IKC_ALLOC_MAX) == 2 * (IKC_SPANS - 1));
+	close_heap();
+
+	/* one that had freed a span and not said so */
+	open_heap(1);
+	chunk[0]->free_spans = 0;
+	CHECK(!ikc_heap_alloc(&one, 1));
+	CHECK(ikc_heap_reclaim(&two, one.owner) == 0);
+	CHECK(alloc_all(&two, IKC_ALLOC_MAX) == IKC_SPANS - 1);
 	close_heap();
 }
 

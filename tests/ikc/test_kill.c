@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include "test.h"
 
-#define KILLS		500
+#define KILLS		300
 #define PROCESSES	3
 #define LIVES		(KILLS + 8)
 #define RING_SLOTS	8

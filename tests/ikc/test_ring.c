@@ -154,6 +154,31 @@ static void test_seq_wraps(void)
 	free(t.ring);
 }
 
+/* A producer goes on where an earlier one has stopped, and rings for what it left. */
+static void test_resume(void)
+{
+	__u64 bytes = ikc_ring_bytes(5, 32), sent = 0, received = 0, i;
+	struct pair t;
+	bool ok = true;
+
+	open_pair(&t, 5, 32);
+	for (i = 0; i < 200; i++) {
+		while (sent - received < i % 6)
+			ok &= send_one(&t, sent++, 8);
+		if (i % 3)
+			ikc_must_ring(&t.p);
+		ok &= !ikc_producer_init(&t.p, t.ring, bytes);
+		ok &= t.p.head == sent && ikc_has_room(&t.p) == (sent - received < 5);
+		/* the consumer sleeps or is about to: there is something, or its wish counts */
+		ok &= ikc_must_ring(&t.p) == (received < sent);
+		while (received < sent)
+			ok &= receive_one(&t, received++, 8);
+		ok &= ikc_arm(&t.c);
+	}
+	CHECK(ok && sent > 300);
+	free(t.ring);
+}
+
 /* What a hostile peer writes makes a side broken, for ever. */
 static void test_broken(void)
 {
@@ -210,5 +235,6 @@ void test_ring(void)
 	test_around(1021, 16, 20000);
 	test_sizes();
 	test_seq_wraps();
+	test_resume();
 	test_broken();
 }

@@ -5,7 +5,8 @@
  * the same place in order.  A release lands after all that stand before it.  A
  * thread reads its own stores first.  A full barrier and a read-modify-write
  * make all land.  That is PSO, so it holds TSO (x86) and much of what weaker
- * machines do.
+ * machines do.  As the kernel has it, a compare-and-exchange that fails is just a
+ * load.
  *
  * Not covered: loads that are done early or late.  Loads happen in program
  * order, as after an acquire.  So nothing is said about an acquire that should
@@ -50,6 +51,21 @@ static void did(const char *what, const char *func, const volatile void *at, __u
 	step.value = value;
 }
 
+static __u64 apply(enum model_rmw op, __u64 was, __u64 a, __u64 b)
+{
+	switch (op) {
+	case MODEL_STORE:
+		return a;
+	case MODEL_CAS:
+		return was == a ? b : was;
+	case MODEL_OR:
+		return was | a;
+	case MODEL_ANDNOT:
+		return was & ~a;
+	}
+	abort();
+}
+
 static bool overlap(const struct store *s, const volatile void *at, unsigned int size)
 {
 	return (const volatile char *)s->at < (const volatile char *)at + size &&
@@ -74,7 +90,7 @@ void store_land(struct thread *t, unsigned int i)
 
 	memmove(&t->store[i], &t->store[i + 1], (--t->stores - i) * sizeof(s));
 	memset(&t->store[t->stores], 0, sizeof(s));
-	memory_write(s.at, s.size, s.value);
+	memory_write(s.at, s.size, apply(s.op, memory_read(s.at, s.size), s.value, 0));
 }
 
 static void all_land(void)
@@ -83,7 +99,8 @@ static void all_land(void)
 		store_land(self, 0);
 }
 
-static void push(volatile void *at, unsigned int size, __u64 value, bool release)
+static void push(volatile void *at, unsigned int size, enum model_rmw op, __u64 value,
+		 bool release)
 {
 	struct store *s = &self->store[self->stores];
 
@@ -95,26 +112,35 @@ static void push(volatile void *at, unsigned int size, __u64 value, bool release
 	s->size = size;
 	s->value = value;
 	s->release = release;
+	s->op = op;
 	self->stores++;
+}
+
+/* What the running thread sees there. */
+static __u64 look(const volatile void *at, unsigned int size)
+{
+	__u64 value = memory_read(at, size);
+	unsigned int i;
+
+	for (i = 0; i < self->stores; i++)
+		if (self->store[i].at == at)
+			value = apply(self->store[i].op, value, self->store[i].value, 0);
+	return value;
 }
 
 __u64 model_load(const volatile void *at, unsigned int size, const char *func)
 {
 	__u64 value;
-	unsigned int i;
 
 	if (!self || !memory_shared(at))
 		return memory_read(at, size);
 	stack_pause();
-	value = memory_read(at, size);
-	for (i = 0; i < self->stores; i++)
-		if (self->store[i].at == at)
-			value = self->store[i].value;
+	value = look(at, size);
 	did("reads", func, at, value);
 	if (self->late) {
 		self->late = 0;
-		push(self->late_store.at, self->late_store.size, self->late_store.value,
-		     self->late_store.release);
+		push(self->late_store.at, self->late_store.size, MODEL_STORE,
+		     self->late_store.value, self->late_store.release);
 		memset(&self->late_store, 0, sizeof(self->late_store));
 	}
 	if (mutated(MUTATE_LOAD_MORE, func))
@@ -149,23 +175,10 @@ void model_store(volatile void *at, unsigned int size, __u64 value,
 		release = false;
 	if (mutated(order == MODEL_RELEASE ? MUTATE_LATE_RELEASE : MUTATE_LATE_STORE, func)) {
 		self->late = 1;
-		self->late_store = (struct store){ at, value, size, release };
+		self->late_store = (struct store){ at, value, size, release, MODEL_STORE };
 		return;
 	}
-	push(at, size, value, release);
-}
-
-static __u64 apply(enum model_rmw op, __u64 was, __u64 a, __u64 b)
-{
-	switch (op) {
-	case MODEL_CAS:
-		return was == a ? b : was;
-	case MODEL_OR:
-		return was | a;
-	case MODEL_ANDNOT:
-		return was & ~a;
-	}
-	abort();
+	push(at, size, MODEL_STORE, value, release);
 }
 
 __u64 model_rmw(volatile void *at, unsigned int size, enum model_rmw op, __u64 a,
@@ -183,12 +196,12 @@ __u64 model_rmw(volatile void *at, unsigned int size, enum model_rmw op, __u64 a
 		return was;
 	}
 	stack_pause();
+	was = look(at, size);
+	did(op == MODEL_CAS ? was == a ? "exchanges" : "fails to exchange" :
+	    op == MODEL_OR ? "sets bits" : "clears bits", func, at, op == MODEL_CAS ? b : a);
+	if (op == MODEL_CAS && was != a)
+		return was;
 	all_land();
-	was = memory_read(at, size);
-	did(op == MODEL_CAS ? "exchanges" : op == MODEL_OR ? "sets bits" : "clears bits",
-	    func, at, op == MODEL_CAS ? b : a);
-	if (mutated(MUTATE_NO_SECOND_LOOK, func) && op == MODEL_ANDNOT)
-		self->blind = 1;
 	if (mutated(MUTATE_SKIP_RMW, func) ||
 	    (mutated(MUTATE_KEEP, func) && op == MODEL_CAS && b == 1))
 		return was;
@@ -198,6 +211,16 @@ __u64 model_rmw(volatile void *at, unsigned int size, enum model_rmw op, __u64 a
 	}
 	memory_write(at, size, apply(op, was, a, b));
 	return was;
+}
+
+void model_bits(volatile __u32 *at, enum model_rmw op, __u32 bits, const char *func)
+{
+	if (self && mutated(MUTATE_NO_SECOND_LOOK, func) && op == MODEL_ANDNOT)
+		self->blind = 1;
+	if (self && memory_shared(at) && mutated(MUTATE_LATE_BITS, func))
+		push(at, 4, op, bits, false);
+	else
+		model_rmw(at, 4, op, bits, 0, func);
 }
 
 void model_mb(const char *func)

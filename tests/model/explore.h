@@ -27,6 +27,7 @@ enum mutate {
 	MUTATE_LOAD_MORE,	/* a load gives one more than there is */
 	MUTATE_TORN_RMW,	/* read-modify-write in two steps */
 	MUTATE_SKIP_RMW,	/* a read-modify-write does nothing */
+	MUTATE_LATE_BITS,	/* ikc_or32() and ikc_andnot32() order nothing */
 	MUTATE_KEEP,		/* an exchange for "free" does nothing */
 	MUTATE_NO_RECHECK,	/* the span's word is always as wished */
 	MUTATE_NO_SECOND_LOOK,	/* no bits are seen after bits were cleared in @func */

@@ -15,13 +15,14 @@
 #define IKC_MODEL
 
 enum model_order { MODEL_PLAIN, MODEL_RELEASE };
-enum model_rmw { MODEL_CAS, MODEL_OR, MODEL_ANDNOT };
+enum model_rmw { MODEL_STORE, MODEL_CAS, MODEL_OR, MODEL_ANDNOT };
 
 __u64 model_load(const volatile void *at, unsigned int size, const char *func);
 void model_store(volatile void *at, unsigned int size, __u64 value,
 		 enum model_order order, const char *func);
 __u64 model_rmw(volatile void *at, unsigned int size, enum model_rmw op, __u64 a,
 		__u64 b, const char *func);
+void model_bits(volatile __u32 *at, enum model_rmw op, __u32 bits, const char *func);
 void model_mb(const char *func);
 void model_copy_in(void *slot, const void *from, unsigned int len, const char *func);
 void model_copy_out(void *to, const void *slot, unsigned int len, const char *func);
@@ -40,8 +41,8 @@ void model_copy_out(void *to, const void *slot, unsigned int len, const char *fu
 					 old, new, __func__); })
 #define ikc_fetch_or64(ptr, bits)	model_rmw(ptr, 8, MODEL_OR, bits, 0, __func__)
 #define ikc_fetch_andnot64(ptr, bits)	model_rmw(ptr, 8, MODEL_ANDNOT, bits, 0, __func__)
-#define ikc_or32(ptr, bits)	((void)model_rmw(ptr, 4, MODEL_OR, bits, 0, __func__))
-#define ikc_andnot32(ptr, bits)	((void)model_rmw(ptr, 4, MODEL_ANDNOT, bits, 0, __func__))
+#define ikc_or32(ptr, bits)	model_bits(ptr, MODEL_OR, bits, __func__)
+#define ikc_andnot32(ptr, bits)	model_bits(ptr, MODEL_ANDNOT, bits, __func__)
 #define ikc_copy_in(slot, from, len)	model_copy_in(slot, from, len, __func__)
 #define ikc_copy_out(to, slot, len)	model_copy_out(to, slot, len, __func__)
 

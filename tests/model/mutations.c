@@ -12,6 +12,7 @@
 #define RING	"ring: 2 slots, 5 messages"
 #define BATCH	"ring: 2 slots, 5 messages, in batches of 3"
 #define HOLDER	"heap: holder, taker and scavenger"
+#define FULL	"heap: 2 spans, 32K, full and freed"
 #define CUT	"heap: 32K against 16K"
 #define DEATH	"death: 32K against 64K"
 
@@ -39,6 +40,8 @@ const struct mutation mutations[] = {
 	{ HOLDER, MUTATE_TORN_RMW, "hint_free", "hint not atomic" },
 	{ HOLDER, MUTATE_SKIP_RMW, "hint_free", "no hint" },
 	{ HOLDER, MUTATE_NO_SECOND_LOOK, "take_partial", "clears the hint, does not look again" },
+	{ HOLDER, MUTATE_LATE_BITS, "take_partial", "hint not ordered" },
+	{ FULL, MUTATE_LATE_BITS, "cut", "hint not ordered" },
 	{ CUT, MUTATE_PLAIN, "cut", "plain stores of hints and span" },
 	{ CUT, MUTATE_SKIP_RMW, "uncut", "tags stay" },
 	{ DEATH, MUTATE_NOT_CHANGING, "reclaim_span", "leaves changing spans alone" },

@@ -13,8 +13,9 @@ struct hash { __u64 a, b; };
 struct store {
 	volatile void *at;
 	__u64 value;
-	__u32 size;
-	__u32 release;
+	__u16 size;
+	__u16 release;
+	enum model_rmw op;	/* MODEL_STORE, or bits to change when it lands */
 };
 
 enum run { RUN_READY, RUN_WAIT, RUN_WAIT_VICTIM, RUN_DONE, RUN_DEAD };

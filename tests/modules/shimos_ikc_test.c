@@ -481,12 +481,18 @@ static int run(const char *line)
 		return 0;
 	}
 	if (sscanf(line, "hoard %llu %u", &count, &size) == 2) {
-		for (; count && hoarded < HOARD; count--) {
+		u64 until = get_jiffies_64() + 60 * HZ;
+
+		while (count && hoarded < HOARD) {
 			hoard[hoarded] = ikc_alloc(size);
-			if (hoard[hoarded])
+			if (hoard[hoarded]) {
 				hoarded++;
-			else
-				schedule_timeout_idle(1);
+				count--;
+			} else if (time_after64(get_jiffies_64(), until)) {
+				return -ENOMEM;
+			} else {
+				schedule_timeout_idle(1);	/* the host adds some */
+			}
 		}
 		return 0;
 	}
