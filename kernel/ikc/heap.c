@@ -296,12 +296,11 @@ static __u32 *find_tag(struct ikc_heap *heap, __u64 offset, struct ikc_chunk **c
 	return &(*chunk)->tag[*span][within >> (IKC_BLOCK_SHIFT + *class)];
 }
 
-/* Change the tag of a block that this kernel owns. */
-static int retag(struct ikc_heap *heap, __u32 *tag, __u32 to)
+static int retag(__u32 *tag, __u32 from, __u32 to)
 {
-	__u32 was = cmpxchg(tag, heap->owner, to);
+	__u32 was = cmpxchg(tag, from, to);
 
-	if (was == heap->owner)
+	if (was == from)
 		return 0;
 	if (was == TAG_FREE)
 		return -EALREADY;
@@ -318,32 +317,41 @@ int ikc_heap_free(struct ikc_heap *heap, __u64 offset)
 	tag = find_tag(heap, offset, &chunk, &span, &class);
 	if (!tag)
 		return -EFAULT;
-	ret = retag(heap, tag, TAG_FREE);
+	ret = retag(tag, heap->owner, TAG_FREE);
 	if (!ret)
 		hint_free(chunk, span, tag - chunk->tag[span], class);
 	return ret;
 }
 
-int ikc_heap_give(struct ikc_heap *heap, __u64 offset, __u32 owner)
+/* Change the tag of the block at @offset, which must be @from. */
+static int change_tag(struct ikc_heap *heap, __u64 offset, __u32 from, __u32 to)
 {
 	struct ikc_chunk *chunk;
 	unsigned int span, class;
 	__u32 *tag;
 
 	tag = find_tag(heap, offset, &chunk, &span, &class);
-	return tag ? retag(heap, tag, owner) : -EFAULT;
+	return tag ? retag(tag, from, to) : -EFAULT;
 }
 
-int ikc_heap_take(struct ikc_heap *heap, __u64 offset, __u32 owner)
+int ikc_heap_send(struct ikc_heap *heap, __u64 offset, __u32 receiver)
 {
-	struct ikc_chunk *chunk;
-	unsigned int span, class;
-	__u32 *tag;
+	return change_tag(heap, offset, heap->owner,
+			  ikc_in_flight(heap->owner, receiver));
+}
 
-	tag = find_tag(heap, offset, &chunk, &span, &class);
-	if (!tag)
-		return -EFAULT;
-	return cmpxchg(tag, owner, heap->owner) == owner ? 0 : -EPERM;
+int ikc_heap_unsend(struct ikc_heap *heap, __u64 offset, __u32 receiver)
+{
+	return change_tag(heap, offset, ikc_in_flight(heap->owner, receiver),
+			  heap->owner);
+}
+
+bool ikc_heap_accept(struct ikc_heap *heap, __u64 offset, __u64 size, __u32 sender)
+{
+	__u32 self = heap->owner >> 8 & 0xf;
+
+	return size <= ikc_heap_size(heap, offset) &&
+	       !change_tag(heap, offset, ikc_in_flight(sender, self), heap->owner);
 }
 
 bool ikc_heap_owns(struct ikc_heap *heap, __u64 offset, __u64 size)
@@ -378,24 +386,54 @@ __u64 ikc_heap_size(struct ikc_heap *heap, __u64 offset)
 	return 1ULL << (IKC_BLOCK_SHIFT + class);
 }
 
-static __u64 reclaim_span(struct ikc_chunk *chunk, unsigned int span, __u32 owner)
+/* Free the blocks of a span whose tags are @wanted but for the bits in @any. */
+static __u64 free_tagged(struct ikc_chunk *chunk, unsigned int span, unsigned int class,
+			 __u32 wanted, __u32 any)
 {
-	__u32 word = READ_ONCE(chunk->span[span]);
-	unsigned int class = SPAN_CLASS(word), i;
 	__u64 found = 0;
+	unsigned int i;
+	__u32 tag;
 
-	if (word == SPAN_FREE || word == SPAN_RESERVED || class >= IKC_CLASSES)
-		return 0;
-	for (i = 0; i < class_blocks(class); i++)
-		found += cmpxchg(&chunk->tag[span][i], owner, TAG_FREE) == owner;
-	if (is_changing(word, owner)) {
-		uncut(chunk, span, class);
-		return found;
+	for (i = 0; i < class_blocks(class); i++) {
+		tag = READ_ONCE(chunk->tag[span][i]);
+		if ((tag & ~any) == wanted &&
+		    cmpxchg(&chunk->tag[span][i], tag, TAG_FREE) == tag)
+			found++;
 	}
-	/* Also if a living kernel is changing it: that may have looked already. */
+	return found;
+}
+
+static void mend_hints(struct ikc_chunk *chunk, unsigned int span, unsigned int class)
+{
+	unsigned int i;
+
 	for (i = 0; i < class_blocks(class); i++)
 		if (READ_ONCE(chunk->tag[span][i]) == TAG_FREE)
 			hint_free(chunk, span, i, class);
+}
+
+/* The class of a span that is cut, or about to be; IKC_CLASSES if it is not. */
+static unsigned int cut_class(__u32 word)
+{
+	if (word == SPAN_FREE || word == SPAN_RESERVED || SPAN_CLASS(word) >= IKC_CLASSES)
+		return IKC_CLASSES;
+	return SPAN_CLASS(word);
+}
+
+static __u64 reclaim_span(struct ikc_chunk *chunk, unsigned int span, __u32 owner)
+{
+	__u32 word = READ_ONCE(chunk->span[span]);
+	unsigned int class = cut_class(word);
+	__u64 found;
+
+	if (class == IKC_CLASSES)
+		return 0;
+	/* what it has, and what it had on its way to anybody */
+	found = free_tagged(chunk, span, class, owner, ikc_in_flight(0, 0xf));
+	if (is_changing(word, owner))
+		uncut(chunk, span, class);
+	else	/* also if a living kernel is changing it: that may have looked already */
+		mend_hints(chunk, span, class);
 	return found;
 }
 
@@ -412,6 +450,28 @@ __u64 ikc_heap_reclaim(struct ikc_heap *heap, __u32 owner)
 			/* it may have died before it set the hint */
 			if (READ_ONCE(chunk->span[span]) == SPAN_FREE)
 				ikc_or32(&chunk->free_spans, 1U << span);
+		}
+	}
+	return found;
+}
+
+__u64 ikc_heap_recall(struct ikc_heap *heap, __u32 receiver)
+{
+	unsigned int chunks = smp_load_acquire(&heap->chunks), c, span, class;
+	__u64 found = 0, freed;
+
+	for (c = 0; c < chunks; c++) {
+		struct ikc_chunk *chunk = heap->chunk[c];
+
+		for (span = 0; span < IKC_SPANS; span++) {
+			class = cut_class(READ_ONCE(chunk->span[span]));
+			if (class == IKC_CLASSES)
+				continue;
+			freed = free_tagged(chunk, span, class,
+					    ikc_in_flight(heap->owner, receiver), 0);
+			if (freed)
+				mend_hints(chunk, span, class);
+			found += freed;
 		}
 	}
 	return found;

@@ -35,6 +35,15 @@ static inline __u32 ikc_owner(__u32 kernel, __u32 life)
 	return life << 16 | kernel << 8 | 2;
 }
 
+/*
+ * A block on its way: still its sender's, so that it is not lost if the sender
+ * dies before the message is out, but no longer for the sender to use.
+ */
+static inline __u32 ikc_in_flight(__u32 sender_owner, __u32 receiver)
+{
+	return sender_owner | receiver << 12 | 8;
+}
+
 /* Make a chunk out of zeroed memory; its first @reserved spans are never given. */
 void ikc_chunk_init(struct ikc_chunk *chunk, unsigned int reserved);
 
@@ -51,24 +60,39 @@ __u64 ikc_heap_alloc(struct ikc_heap *heap, __u64 size);
  */
 int ikc_heap_free(struct ikc_heap *heap, __u64 offset);
 
-/* Hand a block of this kernel over to @owner.  Errors as above. */
-int ikc_heap_give(struct ikc_heap *heap, __u64 offset, __u32 owner);
+/*
+ * Send a block of this kernel on its way to kernel @receiver, before the message
+ * that names it.  Errors as above.
+ */
+int ikc_heap_send(struct ikc_heap *heap, __u64 offset, __u32 receiver);
 
-/* Take back a block just handed over to @owner, which never heard of it. */
-int ikc_heap_take(struct ikc_heap *heap, __u64 offset, __u32 owner);
+/* The message could not be sent: the block is this kernel's again, or -EPERM. */
+int ikc_heap_unsend(struct ikc_heap *heap, __u64 offset, __u32 receiver);
+
+/*
+ * The message has come from @sender (an ikc_owner()): the block, of at least @size
+ * bytes, becomes this kernel's.  False: it was not on its way from there to here.
+ */
+bool ikc_heap_accept(struct ikc_heap *heap, __u64 offset, __u64 size, __u32 sender);
+
+/*
+ * Kernel @receiver died: free what this kernel had on its way there.  Nothing more
+ * may be sent there meanwhile.  Returns how many blocks that were.
+ */
+__u64 ikc_heap_recall(struct ikc_heap *heap, __u32 receiver);
 
 /* Does this kernel own @size bytes at @offset, the start of a block? */
 bool ikc_heap_owns(struct ikc_heap *heap, __u64 offset, __u64 size);
 
-/* Whose the block that starts at @offset is; 0 if it is nobody's or no block. */
+/* Whose the block at @offset is (or ikc_in_flight()); 0: nobody's, or no block. */
 __u32 ikc_heap_owner(struct ikc_heap *heap, __u64 offset);
 
 /* Its size in bytes; 0 if @offset is no block. */
 __u64 ikc_heap_size(struct ikc_heap *heap, __u64 offset);
 
 /*
- * Take back what @owner has, which does not run any more, and mend the hints it
- * may have left wrong.  Returns how many blocks that were.  One caller at a time.
+ * Take back what @owner, which does not run any more, has or had on its way, and
+ * mend the hints it may have left wrong.  Returns how many blocks that were.  One caller at a time.
  */
 __u64 ikc_heap_reclaim(struct ikc_heap *heap, __u32 owner);
 

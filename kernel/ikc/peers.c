@@ -194,6 +194,7 @@ static void look_at(unsigned int kernel)
 	if (life && life != ready) {
 		forget(kernel);
 		ikc_queues_peer(kernel, false);
+		ikc_heap_recall(&ikc_self.heap, kernel);
 	}
 	if (ready && life != ready && !ikc_tx_prepare(kernel)) {
 		learn(kernel, ready);

@@ -58,6 +58,21 @@ static void add_sender(struct queue *queue, unsigned int number, unsigned int ke
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
+/* Blocks in packets that nobody will read are freed here; a dead sender's by the host. */
+static void drop_unread(struct ikc_rx *rx)
+{
+	u32 owner = ikc_owner(rx->sender, ikc_peer_life(rx->sender));
+	u32 budget = rx->ring.slots, len;
+	struct ikc_packet pkt;
+
+	if (rx->queue >= IKC_FIRST_CHANNEL)
+		return;
+	while (budget-- && !ikc_ring_read(&rx->ring, &pkt, sizeof(pkt), &len))
+		if (len == sizeof(pkt) && pkt.flags == IKC_DATA_SHARED &&
+		    ikc_heap_accept(&ikc_self.heap, pkt.data, pkt.size, owner))
+			ikc_heap_free(&ikc_self.heap, pkt.data);
+}
+
 static void remove_sender(struct queue *queue, unsigned int kernel)
 {
 	struct ikc_rx *rx = queue->rx[kernel];
@@ -66,8 +81,10 @@ static void remove_sender(struct queue *queue, unsigned int kernel)
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->rx[kernel] = NULL;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	if (rx)
-		ikc_rx_destroy(rx);
+	if (!rx)
+		return;
+	drop_unread(rx);
+	ikc_rx_destroy(rx);
 }
 
 /* A kernel came or went.  What a dead one had sent and nobody read is gone. */
@@ -257,7 +274,8 @@ static const char *check_packet(void *data, u32 len, unsigned int sender)
 	case 0:
 		return NULL;
 	case IKC_DATA_SHARED:
-		return ikc_heap_owns(&ikc_self.heap, pkt->data, pkt->size) ?
+		return ikc_heap_accept(&ikc_self.heap, pkt->data, pkt->size,
+				       ikc_owner(sender, ikc_peer_life(sender))) ?
 		       NULL : "a block that was not handed over";
 	case IKC_DATA_PAGE:
 		return ikc_peer_owns(sender, pkt->data, pkt->size) ?

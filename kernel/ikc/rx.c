@@ -100,6 +100,8 @@ void ikc_rx_exit(void)
 void ikc_rx_break(struct ikc_rx *rx, const char *why)
 {
 	rx->ring.broken = 1;
+	if (ikc_check_peer(rx->sender))
+		return;		/* it is dying: what it sent may be gone already */
 	WRITE_ONCE(ikc_port(ikc_self.number, rx->sender, rx->queue)->broken, 1);
 	pr_warn("queue %u is broken: kernel %u sent %s as packet %llu; nothing more is read from it until its writer lets go\n",
 		rx->queue, rx->sender, why, rx->ring.tail);

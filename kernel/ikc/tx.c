@@ -74,6 +74,9 @@ int ikc_tx_attach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue,
 	tx->bytes = PAGE_ALIGN(ikc_ring_bytes(tx->ring.slots, tx->ring.slot_size));
 	tx->user = user;
 	tx->complained = false;
+	/* for what an earlier writer may have left in the ring without a word */
+	if (ikc_must_ring(&tx->ring))
+		ikc_ring_queues(kernel, BIT_ULL(queue), queue);
 	return 0;
 
 let_go:
@@ -199,7 +202,6 @@ int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
 
 int ikc_write(const struct ikc_packet *pkt, unsigned int kernel, unsigned int queue)
 {
-	u32 to;
 	int ret;
 
 	if (kernel >= IKC_MAX_KERNELS || queue >= IKC_FIRST_CHANNEL ||
@@ -209,17 +211,13 @@ int ikc_write(const struct ikc_packet *pkt, unsigned int kernel, unsigned int qu
 	if (pkt->flags != IKC_DATA_SHARED)
 		return ikc_send(kernel, queue, pkt, sizeof(*pkt));
 
-	/* The block is the receiver's before it can hear of it. */
-	ret = ikc_check_peer(kernel);
-	if (ret)
-		return ret;
-	to = ikc_owner(kernel, ikc_peer_life(kernel));
-	ret = ikc_heap_give(&ikc_self.heap, pkt->data, to);
+	/* The block is on its way before the receiver can hear of it. */
+	ret = ikc_heap_send(&ikc_self.heap, pkt->data, kernel);
 	if (ret)
 		return ret;
 	ret = ikc_send(kernel, queue, pkt, sizeof(*pkt));
-	/* if it cannot be had back it went down with the receiver, as if sent */
-	if (ret && !ikc_heap_take(&ikc_self.heap, pkt->data, to))
+	/* if it cannot be had back it was recalled when the receiver died: as sent */
+	if (ret && !ikc_heap_unsend(&ikc_self.heap, pkt->data, kernel))
 		return ret;
 	return 0;
 }
@@ -247,12 +245,16 @@ bool ikc_wait_for_room_in(unsigned int kernel, unsigned int queue)
 {
 	unsigned long flags;
 	struct ikc_tx *tx;
-	bool sleep;
+	bool sleep, ring;
 
 	if (lock_end(kernel, queue, &tx, &flags))
 		return false;
+	/* the reader must know of what is there, else both would wait */
+	ring = ikc_must_ring(&tx->ring);
 	sleep = ikc_wait_for_room(&tx->ring);
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
+	if (ring)
+		ikc_ring_queues(kernel, BIT_ULL(queue), queue);
 	return sleep;
 }
 EXPORT_SYMBOL_GPL(ikc_wait_for_room_in);
