@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from support import initrd_with, remove, start
@@ -68,7 +69,7 @@ def kernels(
     for module in modules:
         load(machine, module)
     for number, (name, flavour, cpus) in enumerate(partitions, 1):
-        files = {f"/{m}.ko": f"{m}.ko" for m in modules} | {f"/bin/{p}": p for p in programs}
+        files = {f"/{m}.ko": f"{m}.ko" for m in modules} | {f"/bin/{Path(p).name}": p for p in programs}
         initrd = initrd_with(machine, flavour, files)
         start(machine, name, flavour, cpus, more=f"--initrd {initrd}")
         console = machine.partition(name)

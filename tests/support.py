@@ -71,7 +71,7 @@ def initrd_with(machine: Machine, flavour: str, files: dict[str, str]) -> str:
     Returns the path of it on the machine.
     """
     tree, made = f"/tmp/tree-{flavour}", f"/tmp/initrd-{flavour}"
-    lines = [f"rm -rf {tree}"]
+    lines = [f"rm -rf {tree} && mkdir -p {tree}"]
     for place, source in files.items():
         folder = f"/usr/lib/shimos-test/{machine.versions[flavour] + '/' if source.endswith('.ko') else ''}"
         path = source if "/" in source else folder + source

@@ -354,17 +354,6 @@ bool ikc_heap_accept(struct ikc_heap *heap, __u64 offset, __u64 size, __u32 send
 	       !change_tag(heap, offset, ikc_in_flight(sender, self), heap->owner);
 }
 
-bool ikc_heap_owns(struct ikc_heap *heap, __u64 offset, __u64 size)
-{
-	struct ikc_chunk *chunk;
-	unsigned int span, class;
-	__u32 *tag;
-
-	tag = find_tag(heap, offset, &chunk, &span, &class);
-	return tag && READ_ONCE(*tag) == heap->owner &&
-	       size <= 1ULL << (IKC_BLOCK_SHIFT + class);
-}
-
 __u32 ikc_heap_owner(struct ikc_heap *heap, __u64 offset)
 {
 	struct ikc_chunk *chunk;
@@ -460,6 +449,11 @@ __u64 ikc_heap_recall(struct ikc_heap *heap, __u32 receiver)
 	unsigned int chunks = smp_load_acquire(&heap->chunks), c, span, class;
 	__u64 found = 0, freed;
 
+	/*
+	 * Pairs with the exchange in ikc_heap_send(): either the tag is seen here, or
+	 * its sender sees what the caller wrote to stop it, and has the block back.
+	 */
+	smp_mb();
 	for (c = 0; c < chunks; c++) {
 		struct ikc_chunk *chunk = heap->chunk[c];
 

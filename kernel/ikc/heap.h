@@ -77,12 +77,10 @@ bool ikc_heap_accept(struct ikc_heap *heap, __u64 offset, __u64 size, __u32 send
 
 /*
  * Kernel @receiver died: free what this kernel had on its way there.  Nothing more
- * may be sent there meanwhile.  Returns how many blocks that were.
+ * may be sent there: who looks after ikc_heap_send() must see that, and unsend.
+ * Returns how many blocks that were.
  */
 __u64 ikc_heap_recall(struct ikc_heap *heap, __u32 receiver);
-
-/* Does this kernel own @size bytes at @offset, the start of a block? */
-bool ikc_heap_owns(struct ikc_heap *heap, __u64 offset, __u64 size);
 
 /* Whose the block at @offset is (or ikc_in_flight()); 0: nobody's, or no block. */
 __u32 ikc_heap_owner(struct ikc_heap *heap, __u64 offset);

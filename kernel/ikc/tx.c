@@ -40,6 +40,29 @@ int ikc_tx_prepare(unsigned int kernel)
 	return 0;
 }
 
+static bool is_open(unsigned int kernel, unsigned int queue)
+{
+	struct ikc_port *port = ikc_port(kernel, ikc_self.number, queue);
+
+	return !ikc_check_peer(kernel) && READ_ONCE(port->ring) &&
+	       READ_ONCE(port->life) == ikc_self.life;
+}
+
+int ikc_queue_wait(unsigned int kernel, unsigned int queue, unsigned int timeout_ms)
+{
+	long left;
+
+	if (!ikc_attached())
+		return -ENODEV;
+	if (kernel >= IKC_MAX_KERNELS || kernel == ikc_self.number || queue >= IKC_QUEUES)
+		return -EINVAL;
+	/* woken after each look at the table and the ports */
+	left = wait_event_interruptible_timeout(ikc_changed, is_open(kernel, queue),
+						msecs_to_jiffies(timeout_ms));
+	return left < 0 ? -EINTR : left ? 0 : -ETIME;
+}
+EXPORT_SYMBOL_GPL(ikc_queue_wait);
+
 /*
  * Take the ring that the receiver has named.  Caller holds tx->lock.  -ENOTCONN:
  * it has named none; -EPROTO: what it named is no ring.

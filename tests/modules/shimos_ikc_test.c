@@ -246,6 +246,9 @@ static int send_main(void *data)
 	struct ikc_packet pkt = { .cmd = START };
 	struct sender *s = data;
 
+	/* a peer that is just coming up may not read yet; a dead one never will */
+	if (ikc_kernel_ready(s->kernel))
+		ikc_queue_wait(s->kernel, QUEUE, 20000);
 	s->start_ns = ktime_get_ns();
 	s->error = send(s, &pkt);
 	while (!s->error && s->sent < s->count && !kthread_should_stop()) {

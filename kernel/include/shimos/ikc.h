@@ -35,6 +35,12 @@ int ikc_queue_open(unsigned int queue, unsigned int slots,
 /* Returns when no callback runs any more.  May sleep. */
 void ikc_queue_close(unsigned int queue);
 
+/*
+ * Wait until @kernel is up and reads its queue @queue.  May sleep.  0, -ETIME,
+ * -EINTR, -EINVAL or -ENODEV.
+ */
+int ikc_queue_wait(unsigned int kernel, unsigned int queue, unsigned int timeout_ms);
+
 /**
  * ikc_write() - put a packet into queue @queue of @kernel
  *
