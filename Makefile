@@ -72,7 +72,7 @@ deb: ## build the Debian packages into build/deb (needs debhelper, dh-dkms, musl
 	$(MAKE) init tool OUT=build/dist
 	rm -rf build/deb
 	mkdir -p build/deb/shimos/build build/deb/shimos/tool
-	cp -r kernel build/deb/shimos/
+	cp -r kernel lib build/deb/shimos/
 	cp -r tool/dist build/deb/shimos/tool/
 	cp -r build/dist build/deb/shimos/build/
 	cp -r packaging/debian build/deb/shimos/

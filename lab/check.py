@@ -42,15 +42,17 @@ def mypy() -> None:
 
 def shell_syntax() -> None:
     """Shell scripts: syntax."""
-    for script in ("demo", "test", ".ci/run", "lab/enter", "lab/inside", "lab/make-root"):
+    for script in ("demo", "test", ".ci/run", "lab/enter", "lab/inside", "lab/make-root", "bench/start", "bench/ikc"):
         run("dash", "-n", SRC / script)
     for script in ("host-init", "host-shell", "host-initramfs", "partition-init"):
         run("busybox", "sh", "-n", SRC / "lab" / "guest" / script)
 
 
 def rust_format() -> None:
-    """Tool: format."""
+    """Tool, library and benchmark: format."""
     run("cargo", "fmt", "--check", cwd=_TOOL)
+    run("cargo", "fmt", "--check", cwd=SRC / "lib" / "rust")
+    run("cargo", "fmt", "--check", cwd=SRC / "bench" / "ring" / "rtrb")
 
 
 def clippy() -> None:
@@ -92,12 +94,33 @@ def checkpatch() -> None:
 
 def unit_tests() -> None:
     """Modules: unit tests in user space, with sanitizers."""
+    _make("check")
+
+
+def ikc_tests() -> None:
+    """IKC: unit tests, fuzzers and killing of ring and allocator, with sanitizers."""
+    _make("check-ikc")
+
+
+def ikc_model() -> None:
+    """IKC: all interleavings of ring and allocator."""
+    _make("check-model")
+
+
+def library() -> None:
+    """C library: its test, with sanitizers, and the example."""
+    _make("lib", "OUT=build/lib")
+
+
+def _make(target: str, *variables: str) -> None:
     # In a copy: build products do not belong into the source tree.
     copy = CACHE / "build" / "check"
     copy.mkdir(parents=True, exist_ok=True)
-    for name in ("Makefile", "kernel", "tests"):
-        run("cp", "-a", "--update", SRC / name, copy)
-    run("make", "check", cwd=copy)
+    for name in ("Makefile", "kernel", "tests", "lib", "examples"):
+        # what was renamed or removed must not be built again
+        run("rm", "-rf", copy / name)
+        run("cp", "-a", SRC / name, copy)
+    run("make", target, *variables, cwd=copy)
 
 
 CHECKS: tuple[Callable[[], None], ...] = (
@@ -110,6 +133,9 @@ CHECKS: tuple[Callable[[], None], ...] = (
     module_warnings,
     checkpatch,
     unit_tests,
+    ikc_tests,
+    ikc_model,
+    library,
 )
 
 

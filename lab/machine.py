@@ -43,7 +43,8 @@ class Machine:
 
     ``kernel`` is the host's (a key of ``kernels.FLAVOURS``), ``partitions`` are
     the kernels that shall be on its disk for partitions.  ``ipi_broadcast``
-    leaves out the host parameter that KLoader insists on.
+    leaves out the host parameter that KLoader insists on.  ``icount`` makes an
+    emulated machine whose clock counts instructions.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Machine:
         ipi_broadcast: bool = False,
         load: bool = True,
         extra: Sequence[str] = (),
+        icount: bool = False,
     ):
         #: What made it, to make another like it.
         self.options: dict[str, Any] = {
@@ -67,6 +69,7 @@ class Machine:
             "ipi_broadcast": ipi_broadcast,
             "load": load,
             "extra": extra,
+            "icount": icount,
         }
         #: For people.
         self.name = "machine"
@@ -78,6 +81,7 @@ class Machine:
         self._cmdline = cmdline
         self._load = load
         self._extra = list(extra)
+        self._icount = icount
         self._directory: Path | None = None
         self._shells: dict[int, Shell] = {}
         self._claimed: set[int] = set()
@@ -106,7 +110,7 @@ class Machine:
         base = host.initramfs(found[0])
         payload = build.payload(found, build.everything() | {"boot/lab-initrd.img": host.partition_initrd()})
         disks = [host_root.root_disk(), *(host.kernel_disk(k) for k in found)]
-        accel = qemu.accelerator(found[0], host.partition_initrd())
+        accel = "icount" if self._icount else qemu.accelerator(found[0], host.partition_initrd())
 
         for attempt in range(1, _BOOT_TRIES + 1):
             self._directory = Path(tempfile.mkdtemp(prefix="machine-"))

@@ -46,9 +46,14 @@ class Config:
         if self.accel == "kvm":
             args += ["-accel", "kvm", "-cpu", "host"]
         else:
+            # Counting instructions, the emulator runs one CPU at a time and lets
+            # virtual time pass by a nanosecond for each.
+            threads = ["-accel", "tcg,thread=multi"]
+            if self.accel == "icount":
+                threads = ["-accel", "tcg,thread=single", "-icount", "shift=0"]
             # The emulator does `rep movsb` a byte at a time. Without these two
             # features kernels clear and copy pages in ways it does faster.
-            args += ["-accel", "tcg,thread=multi", "-cpu", "max,-erms,-fsrm"]
+            args += [*threads, "-cpu", "max,-erms,-fsrm"]
         args += ["-kernel", str(self.kernel), "-initrd", str(self.initrd), "-append", self.cmdline]
         args += ["-chardev", f"file,id=log,path={d / 'ttyS0.log'}", "-serial", "chardev:log"]
         args += ["-qmp", f"unix:{d / 'qmp'},server=on,wait=off"]

@@ -11,6 +11,7 @@ from lab.paths import SRC
 
 #: What an installed machine must have.
 IN_TOOL = ("/usr/bin/shimos", "/usr/lib/shimos/init", "shimos@.service", "man1/shimos-run.1.gz", "completions/shimos")
+HEADERS = ("ikc.h", "ring.h", "atomics.h", "shimos_ikc.h")
 MODULES = {"shimos_ikc", "shimos_kloader", "shimos_agent"}
 
 
@@ -21,6 +22,14 @@ def test_packages(tmp_path: Path) -> None:
     listing = run("dpkg", "-c", tool)
     for wanted in IN_TOOL:
         assert wanted in listing, listing
+
+    # A program that uses /dev/ikc finds all it needs.
+    run("dpkg", "-x", tool, tmp_path)
+    include = tmp_path / "usr" / "include"
+    assert {path.name for path in (include / "shimos").iterdir()} == set(HEADERS)
+    program = tmp_path / "program.c"
+    program.write_text("#include <shimos/ikc.h>\nint main(void) { return ikc_find_kernel(\"web\") < 0; }\n")
+    run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{include}", "-o", tmp_path / "program", program)
 
     run("dpkg", "-x", modules, tmp_path)
     (tmp_path / "dkms").mkdir()

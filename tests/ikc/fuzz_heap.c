@@ -29,7 +29,8 @@ static __u32 spiteful(void)
 	case 3:
 		return ikc_owner(1 + random_below(OWNERS), 1) | random_below(16) << 4;
 	case 4:
-		return ikc_owner(1 + random_below(OWNERS), 1);
+		return ikc_owner(1 + random_below(OWNERS), 1) |
+		       (random_below(2) ? ikc_in_flight(0, random_below(16)) : 0);
 	case 5:
 		return 1U << random_below(32);
 	default:
@@ -108,6 +109,20 @@ static void allocate(struct ikc_heap *h)
 	offsets[random_below(OFFSETS)] = offset;
 }
 
+static void hand_over(struct ikc_heap *h)
+{
+	__u32 sender = heap[random_below(OWNERS)].owner;
+	__u64 size = random_below(2 * IKC_ALLOC_MAX);
+	int ret;
+
+	ret = ikc_heap_send(h, some_offset(), random_below(OWNERS + 1));
+	MUST(!ret || ret == -EFAULT || ret == -EALREADY || ret == -EPERM);
+	ret = ikc_heap_unsend(h, some_offset(), random_below(OWNERS + 1));
+	MUST(!ret || ret == -EFAULT || ret == -EALREADY || ret == -EPERM);
+	if (ikc_heap_accept(h, some_offset(), size, sender))
+		MUST(size <= IKC_ALLOC_MAX);
+}
+
 static void step(bool seldom)
 {
 	struct ikc_heap *h = &heap[random_below(OWNERS)];
@@ -126,13 +141,9 @@ static void step(bool seldom)
 		MUST(!ret || ret == -EFAULT || ret == -EALREADY || ret == -EPERM);
 		break;
 	case 5:
-		ret = ikc_heap_give(h, some_offset(), heap[random_below(OWNERS)].owner);
-		MUST(!ret || ret == -EFAULT || ret == -EALREADY || ret == -EPERM);
-		ret = ikc_heap_take(h, some_offset(), heap[random_below(OWNERS)].owner);
-		MUST(!ret || ret == -EFAULT || ret == -EPERM);
+		hand_over(h);
 		break;
 	case 6:
-		MUST(!ikc_heap_owns(h, some_offset(), IKC_ALLOC_MAX + 1));
 		MUST(ikc_heap_size(h, some_offset()) <= IKC_ALLOC_MAX);
 		ikc_heap_owner(h, some_offset());
 		break;
@@ -140,6 +151,8 @@ static void step(bool seldom)
 		if (seldom)	/* they look at everything */
 			break;
 		MUST(ikc_heap_reclaim(h, heap[random_below(OWNERS)].owner) <=
+		     CHUNKS * IKC_SPANS * IKC_SPAN_BLOCKS);
+		MUST(ikc_heap_recall(h, random_below(16)) <=
 		     CHUNKS * IKC_SPANS * IKC_SPAN_BLOCKS);
 		ikc_heap_used(h, &blocks, &bytes);
 		MUST(blocks <= CHUNKS * IKC_SPANS * IKC_SPAN_BLOCKS);

@@ -119,6 +119,7 @@ int main(void)
 	test_ring();
 	test_doorbell();
 	test_heap();
+	test_handover();
 	randomised(1);
 	if (seed)
 		randomised(strtoull(seed, NULL, 0));

@@ -49,6 +49,7 @@ void vandal_stop(struct vandal *v);
 void test_ring(void);
 void test_doorbell(void);
 void test_heap(void);
+void test_handover(void);
 void fuzz_ring(__u64 seed);
 void fuzz_heap(__u64 seed);
 void test_kill(__u64 seed);

@@ -107,8 +107,8 @@ static void test_sizes(void)
 			;
 		offset = ikc_heap_alloc(&one, size);
 		CHECK(offset && offset % (block < 4096 ? block : 4096) == 0);
-		CHECK(ikc_heap_owns(&one, offset, block));
-		CHECK(!ikc_heap_owns(&one, offset, block + 1));
+		CHECK(ikc_heap_size(&two, offset) == block);
+		CHECK(ikc_heap_owner(&two, offset) == one.owner);
 		CHECK(ikc_heap_free(&one, offset) == 0);
 	}
 	CHECK(!ikc_heap_alloc(&one, 0));
@@ -126,50 +126,26 @@ static void test_errors(void)
 	block = ikc_heap_alloc(&one, 1000);
 	other = ikc_heap_alloc(&two, 4096);
 	CHECK(block && other);
-	CHECK(ikc_heap_owns(&one, block, 1000) && !ikc_heap_owns(&two, block, 1000));
+	CHECK(ikc_heap_owner(&one, block) == one.owner);
+	CHECK(ikc_heap_owner(&one, other) == two.owner);
 
 	CHECK(ikc_heap_free(&two, block) == -EPERM);
-	CHECK(ikc_heap_give(&two, block, one.owner) == -EPERM);
 	for (i = 1; i < 1024; i++)
 		CHECK(ikc_heap_free(&one, block + i) == -EFAULT);
-	CHECK(!ikc_heap_owns(&one, block + 256, 1));
+	CHECK(!ikc_heap_owner(&one, block + 256) && !ikc_heap_size(&one, block + 256));
 	CHECK(ikc_heap_free(&one, block + 1024) == -EALREADY);	/* never given */
 	CHECK(ikc_heap_free(&one, 0) == -EFAULT);
 	CHECK(ikc_heap_free(&one, 4096) == -EFAULT);		/* reserved */
 	CHECK(ikc_heap_free(&one, IKC_CHUNK_SIZE) == -EFAULT);	/* no such chunk */
 	CHECK(ikc_heap_free(&one, 1ULL << 63) == -EFAULT);
 	CHECK(ikc_heap_free(&one, ~0ULL) == -EFAULT);
-	CHECK(ikc_heap_give(&one, ~0ULL, two.owner) == -EFAULT);
 	for (i = 1; i < IKC_SPANS; i++)
 		if (i != block >> IKC_SPAN_SHIFT && i != other >> IKC_SPAN_SHIFT)
 			CHECK(ikc_heap_free(&one, i << IKC_SPAN_SHIFT) == -EFAULT);
 	CHECK(ikc_heap_free(&one, block) == 0);
 	CHECK(ikc_heap_free(&one, block) == -EALREADY);
-	CHECK(ikc_heap_give(&one, block, two.owner) == -EALREADY);
-	CHECK(ikc_heap_free(&two, other) == 0);
-	close_heap();
-}
-
-static void test_give(void)
-{
-	__u64 block, bytes;
-
-	open_heap(1);
-	block = ikc_heap_alloc(&one, 256);
-	CHECK(ikc_heap_give(&one, block, two.owner) == 0);
-	CHECK(!ikc_heap_owns(&one, block, 1) && ikc_heap_owns(&two, block, 256));
-	CHECK(ikc_heap_give(&one, block, two.owner) == -EPERM);
-	CHECK(ikc_heap_free(&one, block) == -EPERM);
-	CHECK(ikc_heap_owner(&one, block) == two.owner);
-	CHECK(ikc_heap_size(&one, block) == 256 && !ikc_heap_size(&one, block + 1));
-	CHECK(ikc_heap_take(&one, block + 1, two.owner) == -EFAULT);
-	CHECK(ikc_heap_take(&one, block, two.owner + 1) == -EPERM);
-	CHECK(ikc_heap_take(&one, block, two.owner) == 0);
-	CHECK(ikc_heap_take(&one, block, two.owner) == -EPERM);
-	CHECK(ikc_heap_give(&one, block, two.owner) == 0);
-	CHECK(ikc_heap_free(&two, block) == 0);
 	CHECK(!ikc_heap_owner(&one, block) && !ikc_heap_owner(&one, 0));
-	CHECK(used(&bytes) == 0);
+	CHECK(ikc_heap_free(&two, other) == 0);
 	close_heap();
 }
 
@@ -186,7 +162,7 @@ static void test_reclaim(void)
 	CHECK(ikc_heap_reclaim(&two, one.owner) == 100);
 	CHECK(ikc_heap_reclaim(&two, one.owner) == 0);
 	CHECK(used(&bytes) == 1 && bytes == 512);
-	CHECK(ikc_heap_owns(&two, keep, 300));
+	CHECK(ikc_heap_owner(&two, keep) == two.owner);
 	CHECK(ikc_heap_free(&two, keep) == 0);
 	n = alloc_all(&one, IKC_ALLOC_MAX);
 	CHECK(n == 2 * (IKC_SPANS - 1));
@@ -255,7 +231,6 @@ void test_heap(void)
 	test_classes(CHUNKS);
 	test_sizes();
 	test_errors();
-	test_give();
 	test_reclaim();
 	test_scavenge();
 	test_growth();

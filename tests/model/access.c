@@ -42,6 +42,12 @@ void model_wish(__u64 word)
 		self->wish = word;
 }
 
+/* Of a tag: see ikc_in_flight(). */
+static bool in_flight(__u64 tag)
+{
+	return (tag & 0xf) == 0xa;
+}
+
 static void did(const char *what, const char *func, const volatile void *at, __u64 value)
 {
 	step.thread = self - world.thread;
@@ -153,6 +159,8 @@ __u64 model_load(const volatile void *at, unsigned int size, const char *func)
 	}
 	if (mutated(MUTATE_NOT_CHANGING, func) && (value & 0xf) == 2)
 		value = 0;
+	if (mutated(MUTATE_NO_FLIGHT, func) && in_flight(value))
+		value = 1;
 	return value;
 }
 
@@ -197,15 +205,19 @@ __u64 model_rmw(volatile void *at, unsigned int size, enum model_rmw op, __u64 a
 	}
 	stack_pause();
 	was = look(at, size);
+	if (op == MODEL_CAS && in_flight(a) && mutated(MUTATE_BLIND_ACCEPT, func))
+		was = a;
 	did(op == MODEL_CAS ? was == a ? "exchanges" : "fails to exchange" :
 	    op == MODEL_OR ? "sets bits" : "clears bits", func, at, op == MODEL_CAS ? b : a);
 	if (op == MODEL_CAS && was != a)
 		return was;
 	all_land();
 	if (mutated(MUTATE_SKIP_RMW, func) ||
-	    (mutated(MUTATE_KEEP, func) && op == MODEL_CAS && b == 1))
+	    (mutated(MUTATE_KEEP, func) && op == MODEL_CAS && b == 1) ||
+	    (mutated(MUTATE_UNTAGGED, func) && op == MODEL_CAS && in_flight(b)))
 		return was;
-	if (mutated(MUTATE_TORN_RMW, func)) {
+	if (mutated(MUTATE_TORN_RMW, func) ||
+	    (mutated(MUTATE_TORN_ACCEPT, func) && op == MODEL_CAS && in_flight(a))) {
 		stack_pause();
 		did("and only now writes", func, at, apply(op, was, a, b));
 	}

@@ -32,6 +32,10 @@ enum mutate {
 	MUTATE_NO_RECHECK,	/* the span's word is always as wished */
 	MUTATE_NO_SECOND_LOOK,	/* no bits are seen after bits were cleared in @func */
 	MUTATE_NOT_CHANGING,	/* a span that is being changed looks free */
+	MUTATE_UNTAGGED,	/* what is sent stays plainly its sender's */
+	MUTATE_TORN_ACCEPT,	/* what is on its way changes hands in two steps */
+	MUTATE_BLIND_ACCEPT,	/* and whatever the tag says */
+	MUTATE_NO_FLIGHT,	/* what is on its way looks free */
 	MUTATE_USE,		/* the scenario breaks a rule of use: model_misuse() */
 };
 

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The allocator: kernels that allocate and free blocks of different classes in
- * one span or two, so that spans are cut anew all the time; and one that stops
- * for ever at any step.  No block may be anybody else's at the same time, and in
- * the end each must be there for whoever asks.
+ * one span or two, so that spans are cut anew all the time, and hand them over;
+ * and one that stops for ever at any step.  No block may be anybody else's at the
+ * same time, and in the end each must be there for whoever asks.
  */
 #include <string.h>
-#include "world.h"
-#include "heap.h"
+#include "heap_scenarios.h"
 
 #define FIRST_CLASS	6		/* 16 KiB: 4 blocks per span */
 #define LAST_CLASS	8		/* 64 KiB: 1 */
 #define BLOCKS		(1 << (LAST_CLASS - FIRST_CLASS))
-#define SIZE(class)	(1ULL << (IKC_BLOCK_SHIFT + (class)))
-#define SLOTS		4		/* blocks that a thread may hold */
 #define SPAN_BLOCKS	1
 
 /* Parameters of a scenario. */
@@ -29,21 +26,13 @@ enum prepared {
 };
 
 static struct ikc_chunk chunk;
-static struct ikc_heap heap[MODEL_THREADS], checker;
-
-/* What the properties are about; a block is its offset and its class. */
-static struct {
-	__u64 block[MODEL_THREADS][SLOTS];
-	__u64 freed;		/* frees of the prepared block that succeeded */
-	__u64 reclaimed;
-} note;
+static struct ikc_heap checker;
 static __u64 prepared[2];
 
-#define BLOCK(offset, class)	((offset) | (__u64)(class) << 32)
-#define OFFSET(block)		((block) & 0xffffffff)
-#define CLASS(block)		((block) >> 32)
+struct ikc_heap heap[MODEL_THREADS];
+struct note note;
 
-static unsigned int kernel_of(const struct scenario *s, unsigned int thread)
+unsigned int kernel_of(const struct scenario *s, unsigned int thread)
 {
 	unsigned int kernel = OWNERS(s) >> 4 * thread & 0xf;
 
@@ -75,6 +64,7 @@ static void setup(const struct scenario *s)
 	}
 	model_share(&chunk.partial[FIRST_CLASS], 3 * sizeof(chunk.partial[0]));
 	model_share(&chunk.free_spans, sizeof(chunk.free_spans));
+	handover_setup();
 	if (PREPARED(s) == FRESH)
 		return;
 	prepared[0] = ikc_heap_alloc(&heap[0], SIZE(7));
@@ -85,23 +75,28 @@ static void setup(const struct scenario *s)
 		ikc_heap_free(&heap[0], prepared[1]);
 }
 
-/* Nobody may have any byte of it already. */
-static void own(unsigned int thread, unsigned int slot, __u64 offset, unsigned int class)
+static void check_apart(__u64 block, __u64 other)
 {
-	__u64 size = SIZE(class);
+	MODEL_CHECK(!other || OFFSET(other) >= OFFSET(block) + SIZE(CLASS(block)) ||
+		    OFFSET(block) >= OFFSET(other) + SIZE(CLASS(other)),
+		    "a block is owned twice");
+}
+
+/* Nobody may have any byte of it already, nor may one be on its way. */
+void own(unsigned int thread, unsigned int slot, __u64 block)
+{
 	unsigned int i, j;
 
-	MODEL_CHECK(offset % size == 0 && offset < IKC_CHUNK_SIZE &&
-		    (chunk.span[offset >> IKC_SPAN_SHIFT] & 0xf) != 3, "not a block");
+	MODEL_CHECK(OFFSET(block) % SIZE(CLASS(block)) == 0 &&
+		    OFFSET(block) < IKC_CHUNK_SIZE &&
+		    (chunk.span[OFFSET(block) >> IKC_SPAN_SHIFT] & 0xf) != 3, "not a block");
 	for (i = 0; i < MODEL_THREADS; i++)
 		for (j = 0; j < SLOTS; j++) {
-			__u64 other = note.block[i][j];
-
-			MODEL_CHECK(!other || OFFSET(other) >= offset + size ||
-				    offset >= OFFSET(other) + SIZE(CLASS(other)),
-				    "a block is owned twice");
+			check_apart(block, note.block[i][j]);
+			if (!note.gone || TO(note.flight[i][j]) != note.gone - 1)
+				check_apart(block, note.flight[i][j]);
 		}
-	model_note(&note.block[thread][slot], 8, BLOCK(offset, class));
+	model_note(&note.block[thread][slot], 8, block);
 }
 
 static void allocate(unsigned int thread, unsigned int slot, unsigned int class)
@@ -113,11 +108,12 @@ static void allocate(unsigned int thread, unsigned int slot, unsigned int class)
 	model_wish(0);
 	if (!offset)
 		return;		/* all taken, or for a moment in somebody's hands */
-	own(thread, slot, offset, class);
-	MODEL_CHECK(ikc_heap_owns(&heap[thread], offset, SIZE(class)), "not owned");
+	own(thread, slot, BLOCK(offset, class));
+	MODEL_CHECK(ikc_heap_owner(&heap[thread], offset) == heap[thread].owner &&
+		    ikc_heap_size(&heap[thread], offset) == SIZE(class), "not owned");
 }
 
-static void release(unsigned int thread, unsigned int slot)
+void release(unsigned int thread, unsigned int slot)
 {
 	__u64 block = note.block[thread][slot];
 
@@ -126,28 +122,6 @@ static void release(unsigned int thread, unsigned int slot)
 	/* somebody else may have it before the call returns */
 	model_note(&note.block[thread][slot], 8, 0);
 	MODEL_CHECK(!ikc_heap_free(&heap[thread], OFFSET(block)), "an own block is refused");
-}
-
-static void give(const struct scenario *s, unsigned int thread, unsigned int slot)
-{
-	__u64 block = note.block[thread][slot];
-	unsigned int to = (thread + 1) % s->threads;
-
-	if (!block)
-		return;
-	model_note(&note.block[thread][slot], 8, 0);
-	MODEL_CHECK(!ikc_heap_give(&heap[thread], OFFSET(block), heap[to].owner),
-		    "an own block is refused");
-	model_note(&note.block[to][SLOTS - 1], 8, block);
-}
-
-/* What a thread was given by one that stopped before it could say so. */
-static void free_unheard(const struct scenario *s, unsigned int thread)
-{
-	__u64 from = (__u64)(IKC_SPANS - SPANS(s)) << IKC_SPAN_SHIFT;
-
-	for (; from < IKC_CHUNK_SIZE; from += SIZE(FIRST_CLASS))
-		ikc_heap_free(&heap[thread], from);
 }
 
 /* Two threads do this with the same block of theirs. */
@@ -162,16 +136,20 @@ static void reclaim(const struct scenario *s, unsigned int thread)
 	unsigned int i;
 
 	model_wait_for_victim();
-	for (i = 0; i < SLOTS; i++)
+	for (i = 0; i < SLOTS; i++) {
 		model_note(&note.block[s->victim][i], 8, 0);
+		model_note(&note.flight[s->victim][i], 8, 0);
+	}
+	model_note(&note.reclaiming, 8, 1);
 	ikc_heap_reclaim(&heap[thread], heap[s->victim].owner);
-	model_note(&note.reclaimed, 8, 1);
 }
 
 /*
  * A thread's program: 6 to 8 allocates a block of that class, and the n'th of
- * them is then named by a letter; 'a' frees the first and so on, 'A' gives it to
- * the next thread.  2: free the prepared block.  R: reclaim the victim's.
+ * them is then named by a letter; 'a' frees the first and so on; 'A1' sends it to
+ * thread 1, and 'T0' takes what thread 0 has sent, if it is there, which is named
+ * by the next letter.  2: free the prepared block.  R: reclaim the victim's.
+ * -1: thread 1 stopped, or stops: recall what is on its way there.
  */
 static void thread(const struct scenario *s, unsigned int i)
 {
@@ -187,8 +165,13 @@ static void thread(const struct scenario *s, unsigned int i)
 			free_prepared(i);
 		else if (*op == 'R')
 			reclaim(s, i);
-		else
-			give(s, i, *op - 'A');
+		else if (*op == 'T')
+			handover_take(s, i, slot++, *++op - '0');
+		else if (*op == '-')
+			handover_recall(s, i, *++op - '0');
+		else if (*op >= 'A')
+			handover_send(s, i, *op - 'A', op[1] - '0');
+		/* else it is the thread of the 'A' before */
 	}
 }
 
@@ -259,8 +242,7 @@ static void finish(const struct scenario *s)
 	for (i = 0; i < s->threads; i++)
 		for (j = 0; j < SLOTS; j++)
 			release(i, j);
-	if (s->victim >= 0)
-		free_unheard(s, 1);
+	handover_finish(s);
 	if (PREPARED(s) == CUT_OWNED && s->program[1][0] == '2')
 		MODEL_CHECK(note.freed == 1, "a double free is not refused");
 	else if (PREPARED(s) >= CUT_OWNED)
@@ -274,16 +256,19 @@ static void finish(const struct scenario *s)
 	check_allocatable(s, "a block cannot be found after all were freed");
 }
 
-#define HEAP(text, n, spans, state, owners, ...)			\
-	{ .name = "heap: " text, .threads = n, .victim = -1,		\
-	  .setup = setup, .thread = { thread_0, thread_1, thread_2, thread_3 }, \
+#define SCENARIO(text, n, who, spans, state, owners, ...)		\
+	{ .name = text, .threads = n, .victim = who, .setup = setup,	\
+	  .thread = { thread_0, thread_1, thread_2, thread_3 },		\
 	  .finish = finish, .a = spans, .b = state, .c = owners,	\
 	  .program = { __VA_ARGS__ } }
+#define HEAP(text, n, spans, state, owners, ...)			\
+	SCENARIO("heap: " text, n, -1, spans, state, owners, __VA_ARGS__)
 #define DEATH(text, n, spans, state, ...)				\
-	{ .name = "death: " text, .threads = n, .victim = 0,		\
-	  .setup = setup, .thread = { thread_0, thread_1, thread_2, thread_3 }, \
-	  .finish = finish, .a = spans, .b = state,			\
-	  .program = { __VA_ARGS__ } }
+	SCENARIO("death: " text, n, 0, spans, state, 0, __VA_ARGS__)
+#define SENDER_DIES(text, n, spans, state, ...)				\
+	SCENARIO("sender dies: " text, n, 0, spans, state, 0, __VA_ARGS__)
+#define RECEIVER_DIES(text, n, spans, state, owners, ...)		\
+	SCENARIO("receiver dies: " text, n, 1, spans, state, owners, __VA_ARGS__)
 
 const struct scenario heap_scenarios[] = {
 	HEAP("32K against 64K", 2, 1, FRESH, 0, "77ab7c", "8a8b"),
@@ -299,7 +284,6 @@ const struct scenario heap_scenarios[] = {
 	HEAP("two CPUs of one kernel, 16K", 3, 1, CUT, 0x211, "6a", "7a", "8a"),
 	HEAP("double free", 3, 1, CUT_OWNED, 0x211, "2", "2", "8a"),
 	HEAP("double free, same class", 3, 1, CUT_OWNED, 0x211, "2", "2", "7a"),
-	HEAP("giving away", 2, 1, CUT, 0, "7A8b", "8a7"),
 	DEATH("32K", 3, 1, CUT, "7a7b", "7a7b", "R7a"),
 	DEATH("64K out of 32K", 3, 1, CUT, "8a8b", "77ab", "R"),
 	DEATH("32K against 64K", 3, 1, CUT, "7a7", "8a7", "R"),
@@ -307,9 +291,27 @@ const struct scenario heap_scenarios[] = {
 	DEATH("16K against 32K", 3, 1, CUT, "6a", "7a", "R7a"),
 	DEATH("32K against 16K", 3, 1, CUT, "7a7", "6a", "R"),
 	DEATH("2 spans", 3, 2, CUT, "77ab", "88ab", "R"),
-	DEATH("giving away", 3, 1, CUT, "7A8", "7a", "R"),
 	DEATH("scavenger, two that live", 4, 1, CUT, "8a", "7", "7", "R"),
 	DEATH("taker, two that live", 4, 1, CUT, "7", "8a", "7", "R"),
+	HEAP("hand-over", 2, 1, CUT, 0, "7A18b", "T0a8b7"),
+	HEAP("hand-over of two", 2, 1, CUT, 0, "77B1A1", "T0T0ba"),
+	HEAP("hand-over there and back", 2, 1, CUT, 0, "7A1T1b", "T0A08b"),
+	HEAP("hand-over beside a scavenger", 3, 1, CUT, 0, "7A1", "T0a", "8a"),
+	SENDER_DIES("32K", 3, 1, CUT, "7A17B1", "T0aT0b", "R7a"),
+	SENDER_DIES("64K", 3, 1, CUT, "8A1", "T0a7b", "R7a"),
+	SENDER_DIES("2 spans", 3, 2, CUT, "78A1B1", "T0aT0b", "R"),
+	SENDER_DIES("receiver is the host", 2, 1, CUT, "7A17B1", "T0aRT0b"),
+	SENDER_DIES("there and back", 3, 1, CUT, "7A1T1b", "T0A07b-0", "R"),
+	SENDER_DIES("scavenger", 4, 1, CUT, "7A1", "T0a", "R", "8a"),
+	SENDER_DIES("while it recalls", 3, 1, CUT, "77A3B3-3", "8a", "R7a"),
+	RECEIVER_DIES("32K", 3, 1, CUT, 0, "7A17B1-1", "T0aT0b", "R7a"),
+	RECEIVER_DIES("64K", 3, 1, CUT, 0, "8A1-17b", "T0a7b", "R7a"),
+	RECEIVER_DIES("2 spans", 3, 2, CUT, 0, "78A1B1-1", "T0aT0b", "R"),
+	RECEIVER_DIES("another lives", 3, 1, CUT, 0, "77A1B2-1", "T0a", "T0aR"),
+	RECEIVER_DIES("two senders", 3, 1, CUT, 0, "7A1-1", "T0T2ba", "7A1-1R"),
+	RECEIVER_DIES("two CPUs of the sender", 4, 1, CUT, 0x3121, "7A1", "T0a", "-1", "R"),
+	RECEIVER_DIES("two CPUs, one allocates", 3, 1, CUT, 0x121, "7A1a", "T0a", "-1R7a"),
+	RECEIVER_DIES("scavenger", 4, 1, CUT, 0, "7A1-1", "T0a", "R", "8a"),
 };
 const unsigned int heap_scenario_count =
 	sizeof(heap_scenarios) / sizeof(heap_scenarios[0]);

@@ -15,6 +15,9 @@
 #define FULL	"heap: 2 spans, 32K, full and freed"
 #define CUT	"heap: 32K against 16K"
 #define DEATH	"death: 32K against 64K"
+#define SENT	"sender dies: 32K"
+#define UNREAD	"receiver dies: 32K"
+#define UNREAD_CPUS "receiver dies: two CPUs, one allocates"
 
 const struct mutation mutations[] = {
 	{ RING, MUTATE_NO_MB, "ikc_must_ring", "no barrier" },
@@ -45,7 +48,17 @@ const struct mutation mutations[] = {
 	{ CUT, MUTATE_PLAIN, "cut", "plain stores of hints and span" },
 	{ CUT, MUTATE_SKIP_RMW, "uncut", "tags stay" },
 	{ DEATH, MUTATE_NOT_CHANGING, "reclaim_span", "leaves changing spans alone" },
-	{ DEATH, MUTATE_SKIP_RMW, "reclaim_span", "leaves tags alone" },
+	{ DEATH, MUTATE_SKIP_RMW, "free_tagged", "leaves tags alone" },
+	{ SENT, MUTATE_UNTAGGED, "retag", "sends without a tag" },
+	{ SENT, MUTATE_TORN_ACCEPT, "retag", "accepts in two steps" },
+	{ SENT, MUTATE_BLIND_ACCEPT, "retag", "accepts without a comparison" },
+	{ SENT, MUTATE_NO_FLIGHT, "free_tagged", "what is on its way is not reclaimed" },
+	{ UNREAD, MUTATE_NO_FLIGHT, "free_tagged", "what is on its way is not recalled" },
+	{ UNREAD, MUTATE_USE, "recall", "nothing is recalled" },
+	{ "receiver dies: another lives", MUTATE_USE, "recall_all", "other receivers' as well" },
+	{ UNREAD_CPUS, MUTATE_NO_MB, "ikc_heap_recall", "no barrier" },
+	{ UNREAD_CPUS, MUTATE_TORN_ACCEPT, "retag", "unsends in two steps" },
+	{ UNREAD_CPUS, MUTATE_BLIND_ACCEPT, "retag", "unsends without a comparison" },
 	{ "death: fresh", MUTATE_SKIP_RMW, "ikc_heap_reclaim", "does not mend free_spans" },
 };
 const unsigned int mutation_count = sizeof(mutations) / sizeof(mutations[0]);

@@ -7,7 +7,7 @@
  *
  *	bell KERNEL COUNT	round trips, doorbell both ways, handled in the interrupt
  *	poll KERNEL COUNT	round trips, both sides polling
- *	serve MS		poll queue POLL_QUEUE for so long and send back
+ *	serve MS		poll POLL_QUEUE and send back, for so long or until a signal
  *	call KERNEL COUNT	what ikc_write, ikc_notify take by themselves
  *	read			what ikc_read takes: empties CALL_QUEUE
  *	ipi CPU COUNT		smp_call_function_single() and back, in this kernel
@@ -17,6 +17,7 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/proc_fs.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/smp.h>
 #include <linux/sort.h>
@@ -152,7 +153,7 @@ static int serve(u32 ms)
 	struct ikc_packet pkt;
 	u32 count = 0;
 
-	while (ktime_get_ns() < until) {
+	while (ktime_get_ns() < until && !signal_pending(current)) {
 		if (!ikc_read(&pkt, POLL_QUEUE)) {
 			ikc_write(&pkt, pkt.sender, POLL_QUEUE);
 			count++;

@@ -1,0 +1,191 @@
+"""What inter-kernel communication costs: `bench/ikc`.
+
+Three tables.  The ring in user space on two real CPUs of this machine, beside a
+bare cache line and published queues (bench/ring.py).  Kernels on the lab's machine:
+round trips and packets a second, beside an interrupt between two CPUs of one kernel
+and a pipe; times there are an emulator's, so only the ratios within the table mean
+something.  And the instructions of each step, counted by the emulator.
+
+The paper's figures are from section 5 of SHIMOS 2009 (2 GHz cores).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ikc import Kernel, ikc, kernels, send_all
+
+from lab import progress
+from lab.machine import Machine
+
+#: The issue's goal for doorbells per packet under load.
+DOORBELLS = 0.05
+PAPER_RTT_US, PAPER_PACKETS = 2.7, 1.2e6
+
+MODULES = ("shimos_ikc_test", "shimos_ikc_bench")
+WEB = (("web", "6.1", "2-3"),)
+PIPE = "/usr/lib/shimos-test/pipe_rtt"
+
+
+@dataclass
+class Times:
+    """Round trips in nanoseconds, a median and 99th percentile for each run."""
+
+    medians: list[float]
+    p99s: list[float]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.medians)
+
+    def text(self) -> str:
+        """Microseconds: the median of medians, their range, the median 99th percentile."""
+        return (
+            f"{self.median / 1000:.1f} us ({min(self.medians) / 1000:.1f} to {max(self.medians) / 1000:.1f})"
+            f" | {statistics.median(self.p99s) / 1000:.1f} us"
+        )
+
+
+def values(text: str) -> dict[str, float]:
+    """`name value` lines."""
+    return {name: float(value) for name, value in (line.split() for line in text.splitlines() if line.strip())}
+
+
+def bench(kernel: Kernel, command: str, prefix: str = "") -> dict[str, float]:
+    """One command of the benchmark's module; see tests/modules/shimos_ikc_bench.c."""
+    script = f"echo {command} >/proc/ikc_bench && cat /proc/ikc_bench"
+    return values(kernel.shell.run(f"{prefix}sh -c '{script}'", timeout=120).output)
+
+
+def polling(host: Kernel, web: Kernel, count: int) -> dict[str, float]:
+    """Both sides poll: web serves in the background meanwhile."""
+    web.shell.run("(echo serve 60000 >/proc/ikc_bench) >/dev/null 2>&1 & echo $! >/serve")
+    found = bench(host, f"poll 1 {count}")
+    web.shell.run("kill -9 $(cat /serve); while [ -d /proc/$(cat /serve) ]; do :; done")
+    return found
+
+
+def ping(machine: Machine, options: str, count: int) -> dict[str, float]:
+    """`shimos ping`: programs, through the echo service of the other kernel."""
+    text = machine.run(f"shimos ping --json -i 0 -c {count} {options} web", timeout=120).output
+    trip = json.loads(text)["round_trip"]
+    return {"median": trip["median_ns"], "p99": trip["p99_ns"]}
+
+
+def round_trips(machine: Machine, found: list[Kernel], rounds: int, count: int) -> dict[str, Times]:
+    """All kinds of round trips, in turns."""
+    host, web = found
+    kinds: dict[str, Callable[[], dict[str, float]]] = {
+        "IPI within one kernel (smp_call_function_single)": lambda: bench(host, f"ipi 1 {count}", "taskset -c 0 "),
+        "pipe within one kernel, two processes": lambda: values(machine.run(f"{PIPE} 0 1 {count}").output),
+        "packet, doorbell both ways": lambda: bench(host, f"bell 1 {count}"),
+        "packet, both sides poll": lambda: polling(host, web, count),
+        "programs: shimos ping": lambda: ping(machine, "", count),
+        "programs: shimos ping --poll": lambda: ping(machine, "--poll", count),
+    }
+    times = {name: Times([], []) for name in kinds}
+    for _ in range(rounds):
+        for name, run in kinds.items():
+            result = run()
+            times[name].medians.append(result["median"])
+            times[name].p99s.append(result["p99"])
+    return times
+
+
+def print_round_trips(times: dict[str, Times]) -> None:
+    ipi = next(iter(times.values())).median
+    print("| round trip | median (range of runs) | 99th percentile | times the IPI | paper |")
+    print("| --- | --- | --- | --- | --- |")
+    for name, row in times.items():
+        paper = f"{PAPER_RTT_US} us" if "doorbell" in name else ""
+        print(f"| {name} | {row.text()} | {row.median / ipi:.2f} | {paper} |")
+
+
+def throughput(machine: Machine, found: list[Kernel], rounds: int, count: int) -> bool:
+    """Packets a second, one way and both at once; doorbells per packet; True if the goal is met."""
+    host, web = found
+    rates: dict[str, list[float]] = {"one way": [], "both ways at once": []}
+    before = {(q["receiver"], q["sender"]): q for q in ikc(machine)["queues"] if q["queue"] == 1}
+    for _ in range(rounds):
+        host.command(f"send 1 {count} plain")
+        web.command(f"until 0 {count}")
+        rates["one way"].append(count / web.results()["receive_ns.0"] * 1e9)
+        send_all(found, count, "plain")
+        both = web.results()["receive_ns.0"], host.results()["receive_ns.1"]
+        rates["both ways at once"].append(2 * count / max(both) * 1e9)
+    after = {(q["receiver"], q["sender"]): q for q in ikc(machine)["queues"] if q["queue"] == 1}
+    packets = sum(after[k]["packets"] - before[k]["packets"] for k in after)
+    rung = sum(after[k]["rung"] - before[k]["rung"] for k in after)
+    perf = [json.loads(machine.run("shimos perf -t 2 --json web", timeout=60).output) for _ in range(rounds)]
+    rates["programs: shimos perf, 64 bytes"] = [p["messages_per_second"] for p in perf]
+    print("\n| throughput | packets/s, median (range of runs) | paper |\n| --- | --- | --- |")
+    for name, found_rates in rates.items():
+        paper = f"{PAPER_PACKETS / 1e6} M" if name == "one way" else ""
+        low, high = min(found_rates) / 1e6, max(found_rates) / 1e6
+        print(f"| {name} | {statistics.median(found_rates) / 1e6:.2f} M ({low:.2f} to {high:.2f}) | {paper} |")
+    met = bool(rung / packets < DOORBELLS)
+    programs = statistics.median(p["doorbells_per_message"] for p in perf)
+    print("\n| doorbells per packet under load | | goal | |\n| --- | --- | --- | --- |")
+    print(f"| between kernels | {rung / packets:.4f} | < {DOORBELLS} | {'met' if met else 'MISSED'} |")
+    programs_met = bool(programs < DOORBELLS)
+    print(f"| between programs | {programs:.4f} | < {DOORBELLS} | {'met' if programs_met else 'MISSED'} |")
+    return met and programs_met
+
+
+def instructions() -> None:
+    """The steps of a packet, counted."""
+    with (
+        progress.step("booting a machine that counts instructions"),
+        Machine(icount=True) as machine,
+        kernels(machine, WEB, MODULES) as found,
+    ):
+        host, web = found
+        for _ in range(2):  # the second time everything is in place
+            call = bench(host, "call 1 90")
+            read = bench(web, "read")
+        bell = bench(host, "bell 1 500")
+        ipi = bench(host, "ipi 1 500", "taskset -c 0 ")
+        machine.assert_dmesg_clean()
+    print("\n| instructions, counted by the emulator | |\n| --- | --- |")
+    print(f"| ikc_write | {call['write']:.0f} |")
+    print(f"| ikc_notify that need not ring | {call['write_notify'] - call['write']:.0f} |")
+    print(f"| ikc_read | {read['read']:.0f} |")
+    print(f"| round trip with doorbells, both kernels | {bell['median']:.0f} |")
+    print(f"| IPI round trip within one kernel | {ipi['median']:.0f} |")
+
+
+def lab(rounds: int, count: int) -> bool:
+    """The tables of the lab's machine."""
+    with Machine() as machine, kernels(machine, WEB, MODULES) as found:
+        print(f"\nhost {machine.versions['6.12']} on CPUs 0-1, partition {machine.versions['6.1']} on CPUs 2-3,")
+        print(f"accelerator {machine.emulator.config.accel}; {rounds} runs of {count} round trips\n")
+        print_round_trips(round_trips(machine, found, rounds, count))
+        met = throughput(machine, found, rounds, count * 50)
+        machine.assert_dmesg_clean()
+    instructions()
+    return met
+
+
+def main() -> int:
+    """Print all tables; status 1 if a goal is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=5, help="runs of each measurement in the lab")
+    parser.add_argument("--count", type=int, default=5000, help="round trips per run")
+    parser.add_argument("--quick", action="store_true", help="a short run of everything")
+    args = parser.parse_args()
+    if args.quick:
+        args.rounds, args.count = 3, 1000
+    ring = [sys.executable, "-m", "bench.ring", *(["--quick"] if args.quick else [])]
+    met = subprocess.run(ring, check=False).returncode == 0
+    met &= lab(args.rounds, args.count)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
