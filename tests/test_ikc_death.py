@@ -42,14 +42,14 @@ def test_fifty_kills_in_traffic(machine: Machine) -> None:
         db.shell.run("insmod /shimos_ikc_test.ko")
         start(machine, "web", "6.1", "3", "256M", more=f"--initrd {sender_initrd(machine)}")
         # Beside all that host and db talk to each other the whole time.
-        host.command(f"send 1 {steady} plain")
-        db.command(f"send 0 {steady} plain")
+        host.command(f"send 1 {steady} plain 64")
+        db.command(f"send 0 {steady} plain 64")
 
         chance = random.Random(1)
         for _ in range(KILLS):
             for kernel in (host, db):
                 kernel.command(f"until 2 {chance.randrange(1, 3000)}")
-                kernel.command(f"send 2 {steady} shared")
+                kernel.command(f"send 2 {steady} shared 64")
             host.command(f"until 2 {chance.randrange(3000, 6000)}")
             machine.run("shimos kill web")
             for kernel in (host, db):

@@ -28,7 +28,7 @@ def test_packages(tmp_path: Path) -> None:
     include = tmp_path / "usr" / "include"
     assert {path.name for path in (include / "shimos").iterdir()} == set(HEADERS)
     program = tmp_path / "program.c"
-    program.write_text("#include <shimos/ikc.h>\nint main(void) { return ikc_find_kernel(\"web\") < 0; }\n")
+    program.write_text('#include <shimos/ikc.h>\nint main(void) { return ikc_find_kernel("web") < 0; }\n')
     run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{include}", "-o", tmp_path / "program", program)
 
     run("dpkg", "-x", modules, tmp_path)

@@ -180,7 +180,7 @@ void *ikc_alloc_wait(size_t size)
 
 	if (block || size > IKC_ALLOC_MAX)
 		return block;
-	wait_event_timeout(ikc_changed, smp_load_acquire(&ikc_self.heap.chunks) != chunks,
+	wait_event_timeout(ikc_changed, ikc_heap_chunks(&ikc_self.heap) != chunks,
 			   GROW_TIMEOUT);
 	return ikc_alloc(size);
 }
@@ -207,7 +207,7 @@ EXPORT_SYMBOL_GPL(ikc_free);
 
 u64 ikc_offset(const void *block)
 {
-	u32 chunks = smp_load_acquire(&ikc_self.heap.chunks), i;
+	u32 chunks = ikc_heap_chunks(&ikc_self.heap), i;
 
 	for (i = 0; i < chunks; i++) {
 		size_t within = block - (void *)ikc_self.heap.chunk[i];
@@ -223,7 +223,7 @@ void *ikc_pointer(u64 offset)
 {
 	u64 i = offset >> IKC_CHUNK_SHIFT;
 
-	if (!offset || i >= smp_load_acquire(&ikc_self.heap.chunks))
+	if (!offset || i >= ikc_heap_chunks(&ikc_self.heap))
 		return NULL;
 	return (void *)ikc_self.heap.chunk[i] + (offset & (IKC_CHUNK_SIZE - 1));
 }

@@ -20,17 +20,11 @@
 	atomic64_fetch_or(bits, (atomic64_t *)(ptr))
 #define ikc_fetch_andnot64(ptr, bits)	\
 	atomic64_fetch_andnot(bits, (atomic64_t *)(ptr))
-/* As ordered as those that return a value: the allocator's hints rely on it. */
-#define ikc_or32(ptr, bits)		do {				\
-	smp_mb__before_atomic();					\
-	atomic_or(bits, (atomic_t *)(ptr));				\
-	smp_mb__after_atomic();						\
-} while (0)
-#define ikc_andnot32(ptr, bits)		do {				\
-	smp_mb__before_atomic();					\
-	atomic_andnot(bits, (atomic_t *)(ptr));				\
-	smp_mb__after_atomic();						\
-} while (0)
+/* Not atomic_or(), which orders nothing: the allocator's hints rely on it. */
+#define ikc_or32(ptr, bits)		\
+	((void)atomic_fetch_or(bits, (atomic_t *)(ptr)))
+#define ikc_andnot32(ptr, bits)		\
+	((void)atomic_fetch_andnot(bits, (atomic_t *)(ptr)))
 #define ikc_copy_in(slot, from, len)	memcpy(slot, from, len)
 #define ikc_copy_out(to, slot, len)	memcpy(to, slot, len)
 
@@ -48,14 +42,23 @@
 #define READ_ONCE(x)			__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define WRITE_ONCE(x, value)		__atomic_store_n(&(x), value, __ATOMIC_RELAXED)
 #endif
+/* a barrier's partner is named where it is used */
 #define smp_load_acquire(ptr)		__atomic_load_n(ptr, __ATOMIC_ACQUIRE)
+/* the same */
 #define smp_store_release(ptr, value)	__atomic_store_n(ptr, value, __ATOMIC_RELEASE)
+
+static inline void ikc_full_barrier(void)
+{
 #if defined(__x86_64__)
-/* what the kernel does: cheaper than mfence, as full for ordinary memory */
-#define smp_mb()	__asm__ __volatile__("lock; addl $0,-4(%%rsp)" ::: "memory", "cc")
+	/* what the kernel does: cheaper than mfence, as full for ordinary memory */
+	__asm__ __volatile__("lock; addl $0,-4(%%rsp)" ::: "memory", "cc");
 #else
-#define smp_mb()			__atomic_thread_fence(__ATOMIC_SEQ_CST)
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif
+}
+
+/* the same */
+#define smp_mb()			ikc_full_barrier()
 #define cmpxchg(ptr, old, new) ({					\
 	__typeof__(*(ptr)) old_ = (old);				\
 	__atomic_compare_exchange_n(ptr, &old_, new, 0,			\

@@ -207,6 +207,7 @@ static bool uncut(struct ikc_chunk *chunk, unsigned int span, unsigned int class
 		for (i = 0; i < IKC_SPAN_BLOCKS / 64; i++)
 			WRITE_ONCE(chunk->blocks[span][i], 0);
 		ikc_andnot32(&chunk->partial[class], 1U << span);
+		/* pairs with the compare-and-exchange in claim(): all tags are NONE */
 		smp_store_release(&chunk->span[span], SPAN_FREE);
 		ikc_or32(&chunk->free_spans, 1U << span);
 		return true;
@@ -214,6 +215,7 @@ static bool uncut(struct ikc_chunk *chunk, unsigned int span, unsigned int class
 	/* Somebody's.  Also the rest: who began the change may have got further. */
 	for (i = 0; i < n; i++)
 		cmpxchg(&chunk->tag[span][i], TAG_NONE, TAG_FREE);
+	/* pairs with the compare-and-exchange of whoever takes a block */
 	smp_store_release(&chunk->span[span], blocks_word(class));
 	for (i = 0; i < n; i++)
 		if (READ_ONCE(chunk->tag[span][i]) == TAG_FREE)
@@ -261,8 +263,7 @@ static __u64 alloc_in(struct ikc_heap *heap, unsigned int c, unsigned int class)
 
 __u64 ikc_heap_alloc(struct ikc_heap *heap, __u64 size)
 {
-	/* pairs with the release that makes a chunk known */
-	unsigned int chunks = smp_load_acquire(&heap->chunks), c, class;
+	unsigned int chunks = ikc_heap_chunks(heap), c, class;
 	__u64 offset = 0;
 
 	if (!size || size > IKC_ALLOC_MAX)
@@ -283,7 +284,7 @@ static __u32 *find_tag(struct ikc_heap *heap, __u64 offset, struct ikc_chunk **c
 	__u64 c = offset >> IKC_CHUNK_SHIFT;
 	__u32 within = offset % IKC_SPAN_SIZE, word;
 
-	if (c >= smp_load_acquire(&heap->chunks))
+	if (c >= ikc_heap_chunks(heap))
 		return NULL;
 	*chunk = heap->chunk[c];
 	*span = offset % IKC_CHUNK_SIZE >> IKC_SPAN_SHIFT;
@@ -428,7 +429,7 @@ static __u64 reclaim_span(struct ikc_chunk *chunk, unsigned int span, __u32 owne
 
 __u64 ikc_heap_reclaim(struct ikc_heap *heap, __u32 owner)
 {
-	unsigned int chunks = smp_load_acquire(&heap->chunks), c, span;
+	unsigned int chunks = ikc_heap_chunks(heap), c, span;
 	__u64 found = 0;
 
 	for (c = 0; c < chunks; c++) {
@@ -446,7 +447,7 @@ __u64 ikc_heap_reclaim(struct ikc_heap *heap, __u32 owner)
 
 __u64 ikc_heap_recall(struct ikc_heap *heap, __u32 receiver)
 {
-	unsigned int chunks = smp_load_acquire(&heap->chunks), c, span, class;
+	unsigned int chunks = ikc_heap_chunks(heap), c, span, class;
 	__u64 found = 0, freed;
 
 	/*
@@ -473,7 +474,7 @@ __u64 ikc_heap_recall(struct ikc_heap *heap, __u32 receiver)
 
 void ikc_heap_used(struct ikc_heap *heap, __u64 *blocks, __u64 *bytes)
 {
-	unsigned int chunks = smp_load_acquire(&heap->chunks), c, span, class, i;
+	unsigned int chunks = ikc_heap_chunks(heap), c, span, class, i;
 
 	*blocks = *bytes = 0;
 	for (c = 0; c < chunks; c++) {

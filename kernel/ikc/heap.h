@@ -29,6 +29,13 @@ struct ikc_heap {
 	__u32 owner;		/* ikc_owner() of this kernel */
 };
 
+/* How many chunks may be used. */
+static inline __u32 ikc_heap_chunks(const struct ikc_heap *heap)
+{
+	/* pairs with the release in ikc_area_update(): they are mapped */
+	return smp_load_acquire(&heap->chunks);
+}
+
 /* Whose a block is: a kernel in one of its lives. */
 static inline __u32 ikc_owner(__u32 kernel, __u32 life)
 {

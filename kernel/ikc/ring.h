@@ -29,17 +29,19 @@
 #endif
 
 /* Only a hint: have the line here and writable when the store comes. */
+static inline void ikc_prefetch_write(const void *ptr)
+{
 #if defined(IKC_MODEL)
-#define ikc_prefetch_write(ptr)	((void)(ptr))
+	(void)ptr;
 #elif defined(__KERNEL__)
-#define ikc_prefetch_write(ptr)	prefetchw(ptr)
+	prefetchw(ptr);
 #elif defined(__x86_64__)
-/* the builtin would only fetch it for reading, unless told of a newer processor */
-#define ikc_prefetch_write(ptr)	\
-	__asm__ __volatile__("prefetchw %0" : : "m" (*(const char *)(ptr)))
+	/* the builtin only fetches it for reading, unless told of a newer processor */
+	__asm__ __volatile__("prefetchw %0" : : "m" (*(const char *)ptr));
 #else
-#define ikc_prefetch_write(ptr)	__builtin_prefetch(ptr, 1)
+	__builtin_prefetch(ptr, 1);
 #endif
+}
 
 #define IKC_SLOT_HEADER		sizeof(struct ikc_slot)
 #define IKC_AHEAD		8	/* slots, see ikc_ring_write() */
@@ -139,6 +141,7 @@ static inline void ikc_resume(struct ikc_producer *p)
 
 	p->slot = ikc_slot_after(p->slot, tail % p->slots * p->slot_size);
 	for (i = 0; i < p->slots; i++) {
+		/* pairs with the release in ikc_ring_write() */
 		if (smp_load_acquire(&p->slot->seq) != (__u32)(tail + i + 1))
 			break;
 		p->slot = ikc_slot_after(p->slot, p->slot_size);

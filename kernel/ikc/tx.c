@@ -103,6 +103,7 @@ int ikc_tx_attach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue,
 	return 0;
 
 let_go:
+	/* pairs with the look of the receiver, who may then free the ring */
 	smp_store_release(&port->attached, 0);
 	ikc_poke(kernel);	/* the receiver may wait for it */
 	return ret;
@@ -119,8 +120,7 @@ void ikc_tx_detach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 	was = tx->offset;
 	tx->offset = 0;
 	tx->user = NULL;
-	/* what was written to the ring comes before its memory is given away */
-	if (was)
+	if (was)	/* pairs as above: what was written comes before it is freed */
 		smp_store_release(&port->attached, 0);
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
 	if (was) {
@@ -174,29 +174,31 @@ void ikc_tx_exit(void)
 
 /* ---- writing ---- */
 
-/*
- * Lock the end for a queue of @kernel, attached; 0 or an error, then unlocked.
- */
-static int lock_end(unsigned int kernel, unsigned int queue, struct ikc_tx **tx,
-		    unsigned long *flags)
+/* The writing end for a queue of @kernel, or an error. */
+static struct ikc_tx *find_end(unsigned int kernel, unsigned int queue)
 {
+	int ret = ikc_check_peer(kernel);
+	struct ikc_tx *tx;
+
+	if (ret)
+		return ERR_PTR(ret);
+	if (queue >= IKC_QUEUES)
+		return ERR_PTR(-EINVAL);
+	tx = ikc_tx_find(kernel, queue);
+	return tx ?: ERR_PTR(-EHOSTDOWN);	/* it is about to be known */
+}
+
+/* Caller holds tx->lock: the kernel may write. */
+static int get_attached(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+{
+	/* once more, under the lock: who forgets a peer then detaches */
 	int ret = ikc_check_peer(kernel);
 
 	if (ret)
 		return ret;
-	if (queue >= IKC_QUEUES)
-		return -EINVAL;
-	*tx = ikc_tx_find(kernel, queue);
-	if (!*tx)
-		return -EHOSTDOWN;	/* it is about to be known */
-	raw_spin_lock_irqsave(&(*tx)->lock, *flags);
-	if ((*tx)->user)
-		ret = -EBUSY;
-	else if (!(*tx)->offset)
-		ret = ikc_tx_attach(*tx, kernel, queue, NULL);
-	if (ret)
-		raw_spin_unlock_irqrestore(&(*tx)->lock, *flags);
-	return ret;
+	if (tx->user)
+		return -EBUSY;
+	return tx->offset ? 0 : ikc_tx_attach(tx, kernel, queue, NULL);
 }
 
 static void complain(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
@@ -209,14 +211,16 @@ static void complain(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 
 int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
 {
+	struct ikc_tx *tx = find_end(kernel, queue);
 	unsigned long flags;
-	struct ikc_tx *tx;
 	int ret;
 
-	ret = lock_end(kernel, queue, &tx, &flags);
-	if (ret)
-		return ret;
-	ret = ikc_ring_write(&tx->ring, data, len);
+	if (IS_ERR(tx))
+		return PTR_ERR(tx);
+	raw_spin_lock_irqsave(&tx->lock, flags);
+	ret = get_attached(tx, kernel, queue);
+	if (!ret)
+		ret = ikc_ring_write(&tx->ring, data, len);
 	if (ret == -EBADMSG)
 		complain(tx, kernel, queue);
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
@@ -248,33 +252,37 @@ EXPORT_SYMBOL_GPL(ikc_write);
 
 int ikc_notify(unsigned int kernel, unsigned int queue)
 {
+	struct ikc_tx *tx = find_end(kernel, queue);
 	unsigned long flags;
-	struct ikc_tx *tx;
 	bool ring;
 	int ret;
 
-	ret = lock_end(kernel, queue, &tx, &flags);
-	if (ret)
-		return ret;
-	ring = ikc_must_ring(&tx->ring);
+	if (IS_ERR(tx))
+		return PTR_ERR(tx);
+	raw_spin_lock_irqsave(&tx->lock, flags);
+	ret = get_attached(tx, kernel, queue);
+	ring = !ret && ikc_must_ring(&tx->ring);
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
 	if (ring)
 		ikc_ring_queues(kernel, BIT_ULL(queue), queue);
-	return ring;
+	return ret ?: ring;
 }
 EXPORT_SYMBOL_GPL(ikc_notify);
 
 bool ikc_wait_for_room_in(unsigned int kernel, unsigned int queue)
 {
+	struct ikc_tx *tx = find_end(kernel, queue);
+	bool sleep = false, ring = false;
 	unsigned long flags;
-	struct ikc_tx *tx;
-	bool sleep, ring;
 
-	if (lock_end(kernel, queue, &tx, &flags))
+	if (IS_ERR(tx))
 		return false;
-	/* the reader must know of what is there, else both would wait */
-	ring = ikc_must_ring(&tx->ring);
-	sleep = ikc_wait_for_room(&tx->ring);
+	raw_spin_lock_irqsave(&tx->lock, flags);
+	if (!get_attached(tx, kernel, queue)) {
+		/* the reader must know of what is there, else both would wait */
+		ring = ikc_must_ring(&tx->ring);
+		sleep = ikc_wait_for_room(&tx->ring);
+	}
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
 	if (ring)
 		ikc_ring_queues(kernel, BIT_ULL(queue), queue);

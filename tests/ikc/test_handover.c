@@ -172,20 +172,19 @@ static void test_recall(void)
 /* What is recalled or reclaimed is found at once, also when nothing else is left. */
 static void test_found_again(void)
 {
+	const unsigned int all = (IKC_SPANS - 1) * (IKC_SPAN_BLOCKS >> 2);
 	unsigned int i;
 
 	open_heap();
-	while (ikc_heap_alloc(&two, 1024))
-		;
-	ikc_heap_reclaim(&last, two.owner);
-	for (i = 0; i < (IKC_SPANS - 1) * (IKC_SPAN_BLOCKS >> 2); i++)
+	for (i = 0; i < all; i++)
 		send_new(&one, 1024, i % 2 ? 2 : 15);
 	CHECK(!ikc_heap_alloc(&one, 1024));
-	CHECK(ikc_heap_recall(&one, 2) == i / 2);
-	for (i /= 2; i; i--)
+	CHECK(ikc_heap_recall(&one, 2) == all / 2);
+	for (i = 0; i < all / 2; i++)
 		CHECK(ikc_heap_alloc(&two, 1024));
 	CHECK(!ikc_heap_alloc(&two, 1));
-	CHECK(ikc_heap_reclaim(&last, one.owner) == ikc_heap_reclaim(&last, two.owner));
+	CHECK(ikc_heap_reclaim(&last, one.owner) == all / 2);
+	CHECK(ikc_heap_reclaim(&last, two.owner) == all / 2);
 	close_heap();
 }
 

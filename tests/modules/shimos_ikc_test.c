@@ -5,7 +5,9 @@
  * Loaded in every kernel that takes part; /proc/ikc_test takes commands and gives
  * results as "name value" lines:
  *
- *	send KERNEL COUNT KIND	start a thread that sends; KIND: plain, shared, page
+ *	send KERNEL COUNT KIND [PACE]
+ *				start a thread that sends; KIND: plain, shared, page;
+ *				PACE: so many packets per tick at most
  *	stop			end all senders
  *	sent			wait until all senders have sent everything
  *	until KERNEL COUNT	wait until so many packets in order have come
@@ -47,6 +49,7 @@ struct sender {
 	unsigned int kernel;
 	u64 count, sent, waits, start_ns, end_ns;
 	enum kind kind;
+	u32 pace;
 	int error;
 	atomic_t pages;		/* not acknowledged yet */
 };
@@ -268,6 +271,8 @@ static int send_main(void *data)
 			atomic_inc(&s->pages);
 		if (++s->sent % BATCH == 0)
 			ikc_notify(s->kernel, QUEUE);
+		if (s->pace && s->sent % s->pace == 0)
+			schedule_timeout_idle(1);
 		cond_resched();
 	}
 	ikc_notify(s->kernel, QUEUE);
@@ -285,12 +290,12 @@ static void stop_sender(struct sender *s)
 	s->thread = NULL;
 }
 
-static int start_sender(unsigned int kernel, u64 count, enum kind kind)
+static int start_sender(unsigned int kernel, u64 count, enum kind kind, u32 pace)
 {
 	struct sender *s = &senders[kernel];
 
 	stop_sender(s);
-	*s = (struct sender){ .kernel = kernel, .count = count, .kind = kind };
+	*s = (struct sender){ .kernel = kernel, .count = count, .kind = kind, .pace = pace };
 	s->thread = kthread_run(send_main, s, "ikc-send-%u", kernel);
 	if (IS_ERR(s->thread)) {
 		s->thread = NULL;
@@ -408,6 +413,21 @@ static void do_wreck(void)
 			 IKC_CHUNK_SIZE - IKC_PORTS_SPAN * IKC_SPAN_SIZE);
 }
 
+static int do_hoard(u64 count, u32 size)
+{
+	u64 until = get_jiffies_64() + 60 * HZ;
+
+	for (; count && hoarded < HOARD; count--) {
+		while (!(hoard[hoarded] = ikc_alloc(size))) {
+			if (time_after64(get_jiffies_64(), until))
+				return -ENOMEM;
+			schedule_timeout_idle(1);	/* the host adds some */
+		}
+		hoarded++;
+	}
+	return 0;
+}
+
 static void do_version(u32 version)
 {
 	struct ikc_area *area = ikc_pointer(IKC_AREA_SPAN * IKC_SPAN_SIZE);
@@ -448,15 +468,15 @@ static int open(struct inode *inode, struct file *file)
 
 static int run(const char *line)
 {
-	unsigned int kernel, size;
+	unsigned int kernel, size, pace = 0;
 	char kind[16];
 	u64 count;
 	int i;
 
-	if (sscanf(line, "send %u %llu %15s", &kernel, &count, kind) == 3 &&
+	if (sscanf(line, "send %u %llu %15s %u", &kernel, &count, kind, &pace) >= 3 &&
 	    kernel < IKC_MAX_KERNELS) {
 		i = match_string(kinds, ARRAY_SIZE(kinds), kind);
-		return i < 0 ? i : start_sender(kernel, count, i);
+		return i < 0 ? i : start_sender(kernel, count, i, pace);
 	}
 	if (sscanf(line, "until %u %llu", &kernel, &count) == 2 &&
 	    kernel < IKC_MAX_KERNELS && count)
@@ -483,22 +503,8 @@ static int run(const char *line)
 		do_wreck();
 		return 0;
 	}
-	if (sscanf(line, "hoard %llu %u", &count, &size) == 2) {
-		u64 until = get_jiffies_64() + 60 * HZ;
-
-		while (count && hoarded < HOARD) {
-			hoard[hoarded] = ikc_alloc(size);
-			if (hoard[hoarded]) {
-				hoarded++;
-				count--;
-			} else if (time_after64(get_jiffies_64(), until)) {
-				return -ENOMEM;
-			} else {
-				schedule_timeout_idle(1);	/* the host adds some */
-			}
-		}
-		return 0;
-	}
+	if (sscanf(line, "hoard %llu %u", &count, &size) == 2)
+		return do_hoard(count, size);
 	if (!strncmp(line, "stop", 4)) {
 		for (i = 0; i < IKC_MAX_KERNELS; i++)
 			stop_sender(&senders[i]);
