@@ -107,7 +107,7 @@ static int __init agent_init(void)
 	heartbeat(&heartbeat_timer);
 	/* without it there are no shared devices, but the kernel is contained */
 	ret = ikc_attach(agent_shared->ikc_area, agent_shared->ikc_kernel,
-			 agent_shared->ikc_life);
+			 agent_shared->ikc_life, THIS_MODULE);
 	if (ret)
 		pr_err("this kernel takes no part in inter-kernel communication: error %d\n",
 		       ret);

@@ -14,6 +14,7 @@
 
 struct ikc_self ikc_self;
 DECLARE_WAIT_QUEUE_HEAD(ikc_changed);
+DECLARE_RWSEM(ikc_attach_sem);
 
 /* Map the next chunk. */
 static int map_chunk(u64 physical)
@@ -75,7 +76,7 @@ static void unmap_all(void)
 	ikc_self.heap.chunks = 0;
 }
 
-int ikc_attach(u64 physical, u32 number, u32 life)
+int ikc_attach(u64 physical, u32 number, u32 life, struct module *owner)
 {
 	struct ikc_area *area;
 	struct ikc_kernel *me;
@@ -96,6 +97,7 @@ int ikc_attach(u64 physical, u32 number, u32 life)
 		unmap_all();
 		return ret;
 	}
+	ikc_self.owner = owner;
 	ikc_self.number = number;
 	ikc_self.life = life;
 	ikc_self.ports = first + IKC_PORTS_SPAN * IKC_SPAN_SIZE;
@@ -131,15 +133,36 @@ void ikc_detach(void)
 	if (!area)
 		return;
 	ikc_echo_exit();
+	down_write(&ikc_attach_sem);
 	WRITE_ONCE(ikc_entry(ikc_self.number)->ready, 0);
 	ikc_poke_all();
 	ikc_peers_exit();
 	ikc_queues_exit();
 	WRITE_ONCE(ikc_self.area, NULL);
 	ikc_bells_quiet();
+	ikc_peers_quiet();
 	unmap_all();
+	up_write(&ikc_attach_sem);
 }
 EXPORT_SYMBOL_GPL(ikc_detach);
+
+int ikc_get(void)
+{
+	int ret = -ENODEV;
+
+	down_read(&ikc_attach_sem);
+	if (ikc_attached() && try_module_get(ikc_self.owner))
+		ret = 0;
+	up_read(&ikc_attach_sem);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(ikc_get);
+
+void ikc_put(void)
+{
+	module_put(ikc_self.owner);
+}
+EXPORT_SYMBOL_GPL(ikc_put);
 
 int ikc_self_number(void)
 {

@@ -187,10 +187,16 @@ int ikc_channel_open(struct ikc_channel *ch, struct ikc_open *arg)
 		ret = -EBUSY;
 		goto unlock;
 	}
+	/* the area has to stay as long as a program has it mapped */
+	ret = ikc_get();
+	if (ret)
+		goto unlock;
 	make_room(bytes);
 	mutex_lock(&ikc_peers_mutex);
 	ret = ikc_check_peer(arg->peer) ?: open_locked(ch, arg);
 	mutex_unlock(&ikc_peers_mutex);
+	if (ret)
+		ikc_put();
 unlock:
 	mutex_unlock(&ch->mutex);
 	return ret;
@@ -289,6 +295,7 @@ void ikc_channel_free(struct ikc_channel *ch)
 		ikc_poke(ch->peer);
 		mutex_unlock(&ikc_peers_mutex);
 		synchronize_rcu();
+		ikc_put();
 	}
 	if (eventfd)
 		eventfd_ctx_put(eventfd);

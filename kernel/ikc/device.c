@@ -169,13 +169,13 @@ static long ikc_ioctl(struct file *file, unsigned int cmd, unsigned long ptr)
 	ret = check_header(user, call->cmd);
 	if (ret)
 		return ret;
-	if (!ikc_attached())
-		return -ENODEV;
 	size = _IOC_SIZE(call->cmd);
 	arg = memdup_user(user, size);
 	if (IS_ERR(arg))
 		return PTR_ERR(arg);
-	ret = call->run(file->private_data, arg);
+	down_read(&ikc_attach_sem);
+	ret = ikc_attached() ? call->run(file->private_data, arg) : -ENODEV;
+	up_read(&ikc_attach_sem);
 	if (!ret && copy_to_user(user, arg, size))
 		ret = -EFAULT;
 	kfree(arg);

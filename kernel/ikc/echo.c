@@ -123,7 +123,7 @@ int ikc_echo_init(void)
 	if (IS_ERR(echo_thread)) {
 		ret = PTR_ERR(echo_thread);
 		echo_thread = NULL;
-		ikc_queue_close(ECHO_QUEUE);
+		ikc_queue_close_any(ECHO_QUEUE);
 		kfree(echo);
 	}
 	return ret;
@@ -135,5 +135,5 @@ void ikc_echo_exit(void)
 		return;
 	kthread_stop(echo_thread);
 	echo_thread = NULL;
-	ikc_queue_close(ECHO_QUEUE);
+	ikc_queue_close_any(ECHO_QUEUE);
 }

@@ -272,7 +272,7 @@ static void free_chunks(void)
 	}
 }
 
-int ikc_host_init(void)
+int ikc_host_init(struct module *owner)
 {
 	struct ikc_area *area;
 	int ret;
@@ -297,7 +297,7 @@ int ikc_host_init(void)
 	area->kernel[0].life = 1;
 	area->kernel[0].state = IKC_UP;
 	area->magic = IKC_MAGIC;
-	ret = ikc_attach(page_to_phys(chunk_pages[0]), 0, 1);
+	ret = ikc_attach(page_to_phys(chunk_pages[0]), 0, 1, owner);
 	if (ret)
 		free_chunks();
 	return ret;

@@ -4,6 +4,7 @@
 #define _IKC_LOCAL_H
 
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <shimos/ikc.h>
@@ -40,6 +41,7 @@ void ikc_bells_quiet(void);
 
 struct ikc_self {
 	struct ikc_area *area;		/* NULL: takes no part */
+	struct module *owner;
 	struct ikc_port *ports;
 	u32 number, life;
 	struct ikc_heap heap;
@@ -49,6 +51,8 @@ struct ikc_self {
 };
 
 extern struct ikc_self ikc_self;
+/* Held for writing while leaving; by programs' calls for reading. */
+extern struct rw_semaphore ikc_attach_sem;
 /* The area grew, or a peer changed: for those who wait. */
 extern wait_queue_head_t ikc_changed;
 
@@ -85,6 +89,8 @@ extern struct mutex ikc_peers_mutex;
 
 void ikc_peers_init(void);
 void ikc_peers_exit(void);
+/* Nobody is looking any more, nor will. */
+void ikc_peers_quiet(void);
 /* Something in the table or the ports changed: look.  Any context. */
 void ikc_peers_look(void);
 void ikc_peers_flush(void);
@@ -105,6 +111,7 @@ struct ikc_rx {
 	u64 offset;
 	u32 bytes;
 	unsigned int sender, queue;
+	u32 life;			/* the sender's */
 	struct list_head dying;		/* ikc_peers_mutex */
 };
 
@@ -128,6 +135,7 @@ void ikc_queues_update(void);
 /* Messages of any kind, below ikc_write() and ikc_read(). */
 int ikc_queue_open_any(unsigned int queue, u32 slots, u32 slot_size,
 		       const struct ikc_queue_ops *ops, void *context);
+void ikc_queue_close_any(unsigned int queue);
 int ikc_receive(unsigned int queue, void *data, u32 size, u32 *len, unsigned int *sender);
 int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len);
 

@@ -246,7 +246,6 @@ void ikc_peers_exit(void)
 {
 	unsigned int kernel;
 
-	cancel_work_sync(&look_work);
 	mutex_lock(&ikc_peers_mutex);
 	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++) {
 		if (ikc_peer_life(kernel))
@@ -255,4 +254,9 @@ void ikc_peers_exit(void)
 	}
 	ikc_channels_update();
 	mutex_unlock(&ikc_peers_mutex);
+}
+
+void ikc_peers_quiet(void)
+{
+	cancel_work_sync(&look_work);
 }

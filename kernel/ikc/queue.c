@@ -58,21 +58,6 @@ static void add_sender(struct queue *queue, unsigned int number, unsigned int ke
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-/* Blocks in packets that nobody will read are freed here; a dead sender's by the host. */
-static void drop_unread(struct ikc_rx *rx)
-{
-	u32 owner = ikc_owner(rx->sender, ikc_peer_life(rx->sender));
-	u32 budget = rx->ring.slots, len;
-	struct ikc_packet pkt;
-
-	if (rx->queue >= IKC_FIRST_CHANNEL)
-		return;
-	while (budget-- && !ikc_ring_read(&rx->ring, &pkt, sizeof(pkt), &len))
-		if (len == sizeof(pkt) && pkt.flags == IKC_DATA_SHARED &&
-		    ikc_heap_accept(&ikc_self.heap, pkt.data, pkt.size, owner))
-			ikc_heap_free(&ikc_self.heap, pkt.data);
-}
-
 static void remove_sender(struct queue *queue, unsigned int kernel)
 {
 	struct ikc_rx *rx = queue->rx[kernel];
@@ -81,10 +66,8 @@ static void remove_sender(struct queue *queue, unsigned int kernel)
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->rx[kernel] = NULL;
 	spin_unlock_irqrestore(&queue->lock, flags);
-	if (!rx)
-		return;
-	drop_unread(rx);
-	ikc_rx_destroy(rx);
+	if (rx)
+		ikc_rx_destroy(rx);
 }
 
 /* A kernel came or went.  What a dead one had sent and nobody read is gone. */
@@ -168,15 +151,30 @@ unlock:
 int ikc_queue_open(unsigned int number, unsigned int slots,
 		   const struct ikc_queue_ops *ops, void *context)
 {
+	int ret;
+
 	if (number >= IKC_FIRST_CHANNEL)
 		return -EINVAL;
-	return ikc_queue_open_any(number, slots,
-				  ALIGN(sizeof(struct ikc_slot) + sizeof(struct ikc_packet), 64),
-				  ops, context);
+	ret = ikc_get();
+	if (ret)
+		return ret;
+	ret = ikc_queue_open_any(number, slots,
+				 ALIGN(sizeof(struct ikc_slot) + sizeof(struct ikc_packet), 64),
+				 ops, context);
+	if (ret)
+		ikc_put();
+	return ret;
 }
 EXPORT_SYMBOL_GPL(ikc_queue_open);
 
 void ikc_queue_close(unsigned int number)
+{
+	ikc_queue_close_any(number);
+	ikc_put();
+}
+EXPORT_SYMBOL_GPL(ikc_queue_close);
+
+void ikc_queue_close_any(unsigned int number)
 {
 	struct queue *queue;
 	unsigned int kernel;
@@ -194,7 +192,6 @@ void ikc_queue_close(unsigned int number)
 	mutex_unlock(&ikc_peers_mutex);
 	kfree(queue);
 }
-EXPORT_SYMBOL_GPL(ikc_queue_close);
 
 /* ---- reading ---- */
 

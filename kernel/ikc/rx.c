@@ -33,20 +33,38 @@ struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 	}
 	rx->offset = ikc_offset(rx->shared);
 	rx->sender = sender;
+	rx->life = ikc_peer_life(sender);
 	rx->queue = queue;
 	memset(rx->shared, 0, rx->bytes);
 	ikc_ring_init(rx->shared, slots, slot_size);
 	ikc_consumer_init(&rx->ring, rx->shared, slots, slot_size);
 	WRITE_ONCE(port->broken, 0);
-	WRITE_ONCE(port->life, ikc_peer_life(sender));
+	WRITE_ONCE(port->life, rx->life);
 	/* pairs with the acquire in ikc_tx_attach() */
 	smp_store_release(&port->ring, (u32)rx->offset);
 	ikc_poke(sender);
 	return rx;
 }
 
+/* Blocks in packets that nobody will read; a dead sender's are the host's to take. */
+static void drop_unread(struct ikc_rx *rx)
+{
+	u32 owner = ikc_owner(rx->sender, rx->life);
+	u32 budget = rx->ring.slots, len;
+	struct ikc_packet pkt;
+
+	if (rx->queue >= IKC_FIRST_CHANNEL)
+		return;
+	while (budget-- && !ikc_ring_read(&rx->ring, &pkt, sizeof(pkt), &len))
+		if (len == sizeof(pkt) && pkt.flags == IKC_DATA_SHARED &&
+		    ikc_heap_accept(&ikc_self.heap, pkt.data, pkt.size, owner))
+			ikc_heap_free(&ikc_self.heap, pkt.data);
+}
+
+/* The sender has let go: nothing more comes. */
 static void rx_free(struct ikc_rx *rx)
 {
+	drop_unread(rx);
 	ikc_free(rx->shared);
 	kfree(rx);
 }

@@ -209,7 +209,13 @@ static void complain(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 	tx->complained = true;
 }
 
-int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
+/*
+ * Write a message and, if @block is not 0, send that block on its way.  Both under
+ * the lock: who forgets a dead receiver detaches under it, and then recalls what
+ * is on its way there.
+ */
+static int send(unsigned int kernel, unsigned int queue, const void *data, u32 len,
+		u64 block)
 {
 	struct ikc_tx *tx = find_end(kernel, queue);
 	unsigned long flags;
@@ -219,34 +225,37 @@ int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
 		return PTR_ERR(tx);
 	raw_spin_lock_irqsave(&tx->lock, flags);
 	ret = get_attached(tx, kernel, queue);
-	if (!ret)
-		ret = ikc_ring_write(&tx->ring, data, len);
+	/* on its way before the receiver can hear of it */
+	if (!ret && block)
+		ret = ikc_heap_send(&ikc_self.heap, block, kernel);
+	if (ret)
+		goto unlock;
+	ret = ikc_ring_write(&tx->ring, data, len);
+	if (ret && block)
+		ikc_heap_unsend(&ikc_self.heap, block, kernel);
 	if (ret == -EBADMSG)
 		complain(tx, kernel, queue);
+unlock:
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
 	return ret;
 }
 
+int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
+{
+	return send(kernel, queue, data, len, 0);
+}
+
 int ikc_write(const struct ikc_packet *pkt, unsigned int kernel, unsigned int queue)
 {
-	int ret;
+	bool shared = pkt->flags == IKC_DATA_SHARED;
 
 	if (kernel >= IKC_MAX_KERNELS || queue >= IKC_FIRST_CHANNEL ||
 	    pkt->flags & ~(IKC_DATA_SHARED | IKC_DATA_PAGE) ||
 	    pkt->flags == (IKC_DATA_SHARED | IKC_DATA_PAGE))
 		return -EINVAL;
-	if (pkt->flags != IKC_DATA_SHARED)
-		return ikc_send(kernel, queue, pkt, sizeof(*pkt));
-
-	/* The block is on its way before the receiver can hear of it. */
-	ret = ikc_heap_send(&ikc_self.heap, pkt->data, kernel);
-	if (ret)
-		return ret;
-	ret = ikc_send(kernel, queue, pkt, sizeof(*pkt));
-	/* if it cannot be had back it was recalled when the receiver died: as sent */
-	if (ret && !ikc_heap_unsend(&ikc_self.heap, pkt->data, kernel))
-		return ret;
-	return 0;
+	if (shared && !pkt->data)
+		return -EFAULT;
+	return send(kernel, queue, pkt, sizeof(*pkt), shared ? pkt->data : 0);
 }
 EXPORT_SYMBOL_GPL(ikc_write);
 

@@ -381,7 +381,7 @@ static int __init kloader_init(void)
 	ret = ikc_bell_open(&kloader_bell);
 	if (ret)
 		goto exit_sysfs;
-	ret = ikc_host_init();
+	ret = ikc_host_init(THIS_MODULE);
 	if (ret)
 		goto close_bell;
 	ret = misc_register(&kloader_device);

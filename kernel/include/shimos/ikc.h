@@ -114,6 +114,13 @@ void ikc_unmap(void *address);
 
 /* ---- kernels ---- */
 
+/*
+ * Keep this kernel a part of IKC: between the two, the area stays.  An open queue
+ * does so by itself; who only writes or allocates has to ask.  -ENODEV: it takes
+ * no part.
+ */
+int ikc_get(void);
+void ikc_put(void);
 /* This kernel's number; -ENODEV if it takes no part. */
 int ikc_self_number(void);
 /* Does @kernel take packets?  Any context. */
@@ -121,12 +128,15 @@ bool ikc_kernel_ready(unsigned int kernel);
 
 /* ---- for KLoader and the agent ---- */
 
-/* Take part, as kernel @number in life @life.  May sleep. */
-int ikc_attach(u64 area, u32 number, u32 life);
+/*
+ * Take part, as kernel @number in life @life, until @owner detaches; while
+ * somebody uses IKC, @owner cannot be unloaded.  May sleep.
+ */
+int ikc_attach(u64 area, u32 number, u32 life, struct module *owner);
 void ikc_detach(void);
 
 /* Make the area and attach as kernel 0.  May sleep. */
-int ikc_host_init(void);
+int ikc_host_init(struct module *owner);
 /* All other kernels are gone. */
 void ikc_host_exit(void);
 u64 ikc_host_area(void);		/* physical address of chunk 0 */
