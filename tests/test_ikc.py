@@ -8,6 +8,7 @@ import pytest
 from ikc import area, assert_correct, ikc, kernels, send_all
 from support import Resources, refused, show, start
 
+from lab import faults
 from lab.machine import Machine
 
 #: Packets from each kernel to each other: the issue's million.
@@ -51,16 +52,25 @@ def test_blocks_and_pages(shared_machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
-@pytest.mark.parametrize("host", ["6.1"])
-def test_other_versions(host: str) -> None:
-    """A 6.1 host with a 6.12 partition."""
+@pytest.mark.parametrize(
+    ("host", "partitions"),
+    [
+        ("6.1", (("web", "6.12", "2-3"),)),
+        ("6.12", (("web", "6.1-rt", "2-3"), ("db", "6.12-rt", "1"))),
+    ],
+)
+def test_other_kernels(host: str, partitions: tuple[tuple[str, str, str], ...]) -> None:
+    """A 6.1 host with a 6.12 partition; both real-time flavours as partitions."""
     with (
-        Machine(kernel=host) as machine,
-        kernels(machine, (("web", "6.12", "2-3"),)) as found,
+        Machine(kernel=host, partitions=[flavour for _, flavour, _ in partitions]) as machine,
+        kernels(machine, partitions) as found,
     ):
         for kind in ("plain", "shared", "page"):
             send_all(found, 2_000, kind)
         assert_correct(found, 6_000)
+        machine.run(f"shimos ping -c 10 -i 0 {found[1].name}")
+        for kernel in found[1:]:
+            assert not faults.unclean(machine.run(f"shimos logs {kernel.name}").output)
         machine.assert_dmesg_clean()
 
 
@@ -157,6 +167,31 @@ def test_bells_follow_their_cpus(shared_machine: Machine) -> None:
         assert_correct(found, count)
         # The bells still ring when they are needed: nobody polls now.
         send_all(found, 100, "plain")
+    machine.assert_dmesg_clean()
+
+
+def test_kloader_stays_while_it_is_used(shared_machine: Machine) -> None:
+    """The area is not taken away from a module or a program that uses it."""
+    machine = shared_machine
+    with kernels(machine, (("web", "6.1", "2-3"),), programs=("ikc_user",)) as found:
+        found[1].shell.run("ikc_user echo host 5 1000000 >/tmp/log 2>&1 &")
+        machine.run(
+            "/usr/lib/shimos-test/ikc_user hold web 5 >/tmp/hold 2>&1 & until grep -q connected /tmp/hold; do :; done"
+        )
+        # One more program keeps its channel open, mapped, when all partitions are gone.
+        machine.run(
+            "python3 -c 'import fcntl,os,struct,time\n'"
+            "'f=os.open(\"/dev/ikc\",os.O_RDWR)\n'"
+            "'fcntl.ioctl(f,0xc020b800,bytearray(struct.pack(\"8I\",32,1,1,9,9,16,64,0)))\n'"
+            '\'open("/tmp/open","w").close()\n\''
+            "'time.sleep(600)\n' >/tmp/python 2>&1 & echo $! >/tmp/pid; until [ -e /tmp/open ]; do :; done"
+        )
+        machine.partition("web").close()
+        machine.run("shimos rm --force web")
+        refused(machine, "rmmod shimos_kloader", "in use")
+    refused(machine, "rmmod shimos_kloader", "in use")
+    machine.run("kill -9 $(cat /tmp/pid); while [ -d /proc/$(cat /tmp/pid) ]; do :; done")
+    machine.run("rmmod shimos_kloader && modprobe shimos_kloader")
     machine.assert_dmesg_clean()
 
 
