@@ -146,8 +146,8 @@ def instructions() -> None:
         kernels(machine, WEB, MODULES) as found,
     ):
         host, web = found
-        for _ in range(2):  # the second time everything is in place
-            call = bench(host, "call 1 90")
+        for _ in range(2):  # the second time everything is in place; the ring holds a call's packets
+            call = bench(host, "call 1 60")
             read = bench(web, "read")
         bell = bench(host, "bell 1 500")
         ipi = bench(host, "ipi 1 500", "taskset -c 0 ")

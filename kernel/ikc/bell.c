@@ -13,28 +13,20 @@
 static const struct ikc_bell_user __rcu *bell_user;
 static DEFINE_MUTEX(bell_mutex);	/* serialises open and close */
 static unsigned int bell_count;
-
 /* Which queues a bell is for: those that ikc_ring_queues() rings it for. */
-static u64 bell_queues(unsigned int number)
-{
-	unsigned int bells = bell_count - 1, queue;
-	u64 queues = 0;
-
-	for (queue = number - 1; queue < IKC_QUEUES; queue += bells)
-		queues |= BIT_ULL(queue);
-	return queues;
-}
+static u64 bell_queues[1 + IKC_MAX_BELLS];
 
 /* Look at what the kernels that run have set for this bell's queues. */
 static void take_pending(unsigned int number)
 {
-	u64 mine = bell_queues(number), queues;
-	unsigned int kernel;
+	u64 mine = bell_queues[number], queues;
+	u32 up = ikc_peers_up();
 
-	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++) {
+	for (; up; up &= up - 1) {
+		unsigned int kernel = __ffs(up);
 		u64 *pending = &ikc_entry(ikc_self.number)->pending[kernel].queues;
 
-		if (kernel == ikc_self.number || !(READ_ONCE(*pending) & mine))
+		if (!(READ_ONCE(*pending) & mine))
 			continue;
 		/* a full barrier: what is pending is read after the bit */
 		queues = ikc_fetch_andnot64(pending, mine) & mine;
@@ -170,7 +162,11 @@ EXPORT_SYMBOL_GPL(ikc_bell_ring);
 
 int ikc_bells_init(void)
 {
-	bell_count = 1 + min_t(unsigned int, num_online_cpus(), IKC_MAX_BELLS);
+	unsigned int bells = min_t(unsigned int, num_online_cpus(), IKC_MAX_BELLS), queue;
+
+	bell_count = 1 + bells;
+	for (queue = 0; queue < IKC_QUEUES; queue++)
+		bell_queues[1 + queue % bells] |= BIT_ULL(queue);
 	return ikc_arch_bells_init(bell_count);
 }
 

@@ -82,6 +82,8 @@ void *ikc_alloc_wait(size_t size);
 
 /* Is this @kernel's own memory?  Any context. */
 bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size);
+/* Bitmap of the kernels that are up as far as is known.  Any context. */
+u32 ikc_peers_up(void);
 /* The life in which @kernel is up, 0 if it is not.  Any context. */
 u32 ikc_peer_life(unsigned int kernel);
 /* Guards the set of rings and peers: who opens, closes, attaches, maps. */

@@ -23,12 +23,18 @@ DEFINE_MUTEX(ikc_peers_mutex);
 static struct peer peers[IKC_MAX_KERNELS];
 /* Guards peers; written under ikc_peers_mutex as well. */
 static DEFINE_RAW_SPINLOCK(peers_lock);
+static u32 peers_up;			/* bitmap of peers[].life; under ikc_peers_mutex */
 static u32 events_seen;			/* work only; a hint to others */
 
 static void look(struct work_struct *work);
 static DECLARE_WORK(look_work, look);
 
 /* ---- asking ---- */
+
+u32 ikc_peers_up(void)
+{
+	return READ_ONCE(peers_up);
+}
 
 u32 ikc_peer_life(unsigned int kernel)
 {
@@ -193,11 +199,13 @@ static void look_at(unsigned int kernel)
 		ready = 0;
 	if (life && life != ready) {
 		forget(kernel);
+		WRITE_ONCE(peers_up, peers_up & ~BIT(kernel));
 		ikc_queues_peer(kernel, false);
 		ikc_heap_recall(&ikc_self.heap, kernel);
 	}
 	if (ready && life != ready && !ikc_tx_prepare(kernel)) {
 		learn(kernel, ready);
+		WRITE_ONCE(peers_up, peers_up | BIT(kernel));
 		ikc_queues_peer(kernel, true);
 		/* it may have been poked when its bells were not known yet */
 		ring_bell(kernel, 0);
@@ -252,6 +260,7 @@ void ikc_peers_exit(void)
 			ikc_queues_peer(kernel, false);
 		forget(kernel);
 	}
+	WRITE_ONCE(peers_up, 0);
 	ikc_channels_update();
 	mutex_unlock(&ikc_peers_mutex);
 }

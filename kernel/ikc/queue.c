@@ -21,7 +21,8 @@ struct queue {
 	void *context;
 	u32 slots, slot_size;
 	spinlock_t lock;		/* one reader at a time; guards below */
-	unsigned int next;		/* whose turn it is */
+	unsigned int last;		/* who was read last */
+	u32 senders;			/* bitmap of rx */
 	struct ikc_rx *rx[IKC_MAX_KERNELS];
 };
 
@@ -55,6 +56,7 @@ static void add_sender(struct queue *queue, unsigned int number, unsigned int ke
 	}
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->rx[kernel] = rx;
+	queue->senders |= BIT(kernel);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
@@ -65,6 +67,7 @@ static void remove_sender(struct queue *queue, unsigned int kernel)
 
 	spin_lock_irqsave(&queue->lock, flags);
 	queue->rx[kernel] = NULL;
+	queue->senders &= ~BIT(kernel);
 	spin_unlock_irqrestore(&queue->lock, flags);
 	if (rx)
 		ikc_rx_destroy(rx);
@@ -195,28 +198,36 @@ void ikc_queue_close_any(unsigned int number)
 
 /* ---- reading ---- */
 
-static int read_next(struct queue *queue, void *data, u32 size, u32 *len,
-		     unsigned int *sender, bool *ring_back)
+static int read_from(struct queue *queue, unsigned int kernel, void *data, u32 size,
+		     u32 *len)
 {
-	unsigned int i, kernel;
-	struct ikc_rx *rx;
+	struct ikc_rx *rx = queue->rx[kernel];
 	int ret;
 
-	for (i = 0; i < IKC_MAX_KERNELS; i++) {
-		kernel = (queue->next + i) % IKC_MAX_KERNELS;
-		rx = queue->rx[kernel];
-		if (!rx || rx->ring.broken)
-			continue;
-		ret = ikc_ring_read(&rx->ring, data, size, len);
-		if (ret == -EBADMSG)
-			ikc_rx_broken(rx);
-		if (ret == -EMSGSIZE)	/* a packet has one size only */
-			ikc_rx_break(rx, "a message too long");
-		if (ret)
-			continue;
-		*ring_back = ikc_must_ring_back(&rx->ring);
-		*sender = kernel;
-		return 0;
+	if (rx->ring.broken)
+		return -EBADMSG;
+	ret = ikc_ring_read(&rx->ring, data, size, len);
+	if (ret == -EBADMSG)
+		ikc_rx_broken(rx);
+	if (ret == -EMSGSIZE)	/* a packet has one size only */
+		ikc_rx_break(rx, "a message too long");
+	return ret;
+}
+
+/* Senders take turns: those behind the last one first. */
+static int read_next(struct queue *queue, void *data, u32 size, u32 *len,
+		     unsigned int *sender)
+{
+	u32 behind = queue->senders & ~(BIT(queue->last + 1) - 1);
+	u32 rest = queue->senders & ~behind;
+
+	while (behind | rest) {
+		u32 *turn = behind ? &behind : &rest;
+
+		*sender = __ffs(*turn);
+		*turn &= *turn - 1;
+		if (!read_from(queue, *sender, data, size, len))
+			return 0;
 	}
 	return -EAGAIN;
 }
@@ -239,14 +250,15 @@ static int receive(unsigned int number, void *data, u32 size, u32 *len,
 	if (queue) {
 		spin_lock_irqsave(&queue->lock, flags);
 		do {
-			ret = read_next(queue, data, size, len, sender, &ring_back);
+			ret = read_next(queue, data, size, len, sender);
 			wrong = !ret && check ? check(data, *len, *sender) : NULL;
 			if (wrong)
 				ikc_rx_break(queue->rx[*sender], wrong);
 		} while (wrong);	/* at most once per sender: it is broken now */
-		/* the next turn is another's, who has something */
-		if (!ret)
-			queue->next = *sender + 1;
+		if (!ret) {
+			queue->last = *sender;
+			ring_back = ikc_must_ring_back(&queue->rx[*sender]->ring);
+		}
 		spin_unlock_irqrestore(&queue->lock, flags);
 	}
 	rcu_read_unlock();
@@ -296,11 +308,11 @@ EXPORT_SYMBOL_GPL(ikc_read);
 
 bool ikc_queue_arm(unsigned int number)
 {
-	u64 back = 0;			/* kernels that wait for room */
+	u32 back = 0;			/* kernels that wait for room */
 	bool sleep = true;
 	struct queue *queue;
 	unsigned long flags;
-	unsigned int kernel;
+	u32 senders;
 
 	if (number >= IKC_QUEUES)
 		return true;
@@ -308,23 +320,23 @@ bool ikc_queue_arm(unsigned int number)
 	queue = rcu_dereference(queues[number]);
 	if (queue) {
 		spin_lock_irqsave(&queue->lock, flags);
-		for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++) {
-			struct ikc_rx *rx = queue->rx[kernel];
+		for (senders = queue->senders; senders; senders &= senders - 1) {
+			struct ikc_rx *rx = queue->rx[__ffs(senders)];
 
-			if (!rx || rx->ring.broken)
+			if (rx->ring.broken)
 				continue;
 			if (!ikc_arm(&rx->ring))
 				sleep = false;
 			if (rx->ring.broken)
 				ikc_rx_broken(rx);
 			if (ikc_must_ring_back(&rx->ring))
-				back |= BIT_ULL(kernel);
+				back |= BIT(rx->sender);
 		}
 		spin_unlock_irqrestore(&queue->lock, flags);
 	}
 	rcu_read_unlock();
 	for (; back; back &= back - 1)
-		ikc_ring_queues(__ffs64(back), BIT_ULL(number), number);
+		ikc_ring_queues(__ffs(back), BIT_ULL(number), number);
 	return sleep;
 }
 EXPORT_SYMBOL_GPL(ikc_queue_arm);
