@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ikc import Kernel, ikc, kernels, send_all
+from traffic import Kernel, ikc, kernels, send_all
 
 from lab import progress
 from lab.machine import Machine

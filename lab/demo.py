@@ -72,6 +72,7 @@ class Demo:
         """All steps; returns what did not hold."""
         first = self._start()
         self._use()
+        self._talk()
         self._panic()
         self._again(first)
         self._give_back()
@@ -113,6 +114,15 @@ class Demo:
         here = self._machine.run("seq 1 100000 | sha256sum").output
         self.check("it computes what the host computes", output == here)
         self.type_inside("free -m; ps | head -n 5")
+
+    def _talk(self) -> None:
+        say("packets between the two kernels, through shared memory:")
+        self.type(f"shimos ping -c 5 -i 0.1 {_NAME}")
+        self.type(f"shimos perf -t 1 {_NAME}")
+        self.type("shimos ikc")
+        queues = self.show()["queues"]
+        count = sum(q["packets"] for q in queues)
+        self.check("the partition got the packets", count > 5, count)
 
     def _panic(self) -> None:
         say("making the partition's kernel panic:")

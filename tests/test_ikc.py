@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 
 import pytest
-from ikc import area, assert_correct, ikc, kernels, send_all
 from support import Resources, refused, show, start
+from traffic import area, assert_correct, ikc, kernels, send_all
 
 from lab import faults
 from lab.machine import Machine

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from ikc import Kernel, area, assert_correct, ikc, kernels, load, send_all
 from support import Resources, initrd_with, remove, start, wait_state
+from traffic import Kernel, area, assert_correct, ikc, kernels, load, send_all
 
 from lab.machine import Machine
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import json
 
-from ikc import area, ikc, kernels
 from support import refused
+from traffic import area, ikc, kernels
 
 from lab.machine import Machine
 

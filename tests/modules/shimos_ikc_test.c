@@ -69,6 +69,7 @@ static unsigned int hoarded;
 
 static void notify(void *context, unsigned int kernel)
 {
+	ikc_free(ikc_alloc(BLOCK));	/* in interrupt context, beside the threads */
 	atomic_inc(&rings);
 	wake_up_all(&queue_wait);
 }
