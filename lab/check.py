@@ -42,7 +42,18 @@ def mypy() -> None:
 
 def shell_syntax() -> None:
     """Shell scripts: syntax."""
-    for script in ("demo", "test", ".ci/run", "lab/enter", "lab/inside", "lab/make-root", "bench/start", "bench/ikc"):
+    for script in (
+        "demo",
+        "test",
+        ".ci/run",
+        "lab/enter",
+        "lab/inside",
+        "lab/make-root",
+        "bench/start",
+        "bench/ikc",
+        "lab/debug/build",
+        "lab/debug/run",
+    ):
         run("dash", "-n", SRC / script)
     for script in ("host-init", "host-shell", "host-initramfs", "partition-init"):
         run("busybox", "sh", "-n", SRC / "lab" / "guest" / script)

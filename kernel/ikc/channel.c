@@ -19,12 +19,13 @@ struct ikc_channel {
 	struct list_head link;		/* ikc_peers_mutex */
 	wait_queue_head_t wait;
 
-	struct mutex mutex;		/* the steps OPEN, CONNECT, mmap */
+	struct mutex mutex;		/* serialises OPEN, CONNECT, EVENTFD; may be held long */
 	unsigned int peer, own, other;	/* kernel, queue numbers here and there */
 	u32 life;			/* the peer's */
-	struct ikc_rx *rx;
+	/* set once, by release; what is beside them before them */
+	struct ikc_rx *rx;		/* NULL: not open */
+	u32 tx_offset, tx_bytes;
 	struct ikc_tx *tx;		/* NULL: not connected */
-	u32 tx_offset, tx_bytes;	/* of the ring taken, for good */
 	struct eventfd_ctx __rcu *eventfd;
 
 	struct mutex fault_mutex;	/* guards gone against page faults */
@@ -37,6 +38,16 @@ static LIST_HEAD(channels);		/* ikc_peers_mutex */
 /* By who writes to us and by whom we write to; changed under ikc_peers_mutex. */
 static struct ikc_channel __rcu *readers[IKC_MAX_KERNELS][IKC_CHANNELS];
 static struct ikc_channel __rcu *writers[IKC_MAX_KERNELS][IKC_CHANNELS];
+
+static struct ikc_rx *opened(struct ikc_channel *ch)
+{
+	return smp_load_acquire(&ch->rx);	/* pairs with open_locked() */
+}
+
+static struct ikc_tx *connected(struct ikc_channel *ch)
+{
+	return smp_load_acquire(&ch->tx);	/* pairs with connect_locked() */
+}
 
 static struct ikc_channel __rcu **reader_at(unsigned int kernel, unsigned int queue)
 {
@@ -85,7 +96,7 @@ static void hang_up(struct ikc_channel *ch)
 		 * All files of the device share a mapping: other channels fault
 		 * their pages in again, which costs them a little.
 		 */
-		if (ch->mapping)
+		if (READ_ONCE(ch->mapping))
 			unmap_mapping_range(ch->mapping, IKC_MMAP_SEND,
 					    ch->tx_bytes, 1);
 		RCU_INIT_POINTER(*writer_at(ch->peer, ch->other), NULL);
@@ -156,7 +167,7 @@ static int open_locked(struct ikc_channel *ch, struct ikc_open *arg)
 	ch->own = IKC_FIRST_CHANNEL + channel;
 	ch->other = IKC_FIRST_CHANNEL + arg->peer_channel;
 	ch->life = ikc_peer_life(arg->peer);
-	ch->rx = rx;
+	smp_store_release(&ch->rx, rx);		/* pairs with opened() */
 	rcu_assign_pointer(*reader_at(ch->peer, ch->own), ch);
 	list_add_tail(&ch->link, &channels);
 	return 0;
@@ -222,7 +233,7 @@ static int connect_locked(struct ikc_channel *ch)
 	}
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
 	if (!ret) {
-		ch->tx = tx;
+		smp_store_release(&ch->tx, tx);		/* pairs with connected() */
 		rcu_assign_pointer(*writer_at(ch->peer, ch->other), ch);
 	}
 	return ret;
@@ -308,8 +319,7 @@ void ikc_channel_free(struct ikc_channel *ch)
 
 int ikc_channel_notify(struct ikc_channel *ch)
 {
-	/* pairs with nothing stronger: tx is set once, under the mutex */
-	if (!READ_ONCE(ch->tx))
+	if (!connected(ch))
 		return -ENOTCONN;
 	if (READ_ONCE(ch->gone))
 		return -EPIPE;
@@ -329,7 +339,11 @@ int ikc_channel_eventfd(struct ikc_channel *ch, const struct ikc_eventfd *arg)
 		if (IS_ERR(eventfd))
 			return PTR_ERR(eventfd);
 	}
-	mutex_lock(&ch->mutex);
+	if (mutex_lock_interruptible(&ch->mutex)) {
+		if (eventfd)
+			eventfd_ctx_put(eventfd);
+		return -EINTR;
+	}
 	eventfd = rcu_replace_pointer(ch->eventfd, eventfd,
 				      lockdep_is_held(&ch->mutex));
 	mutex_unlock(&ch->mutex);
@@ -360,22 +374,21 @@ static bool has_room(struct ikc_channel *ch)
 
 __poll_t ikc_channel_poll(struct ikc_channel *ch, struct file *file, poll_table *table)
 {
+	struct ikc_rx *rx = opened(ch);
 	__poll_t events = 0;
 
 	poll_wait(file, &ch->wait, table);
-	mutex_lock(&ch->mutex);
-	if (!ch->rx)
-		events = EPOLLERR;
-	else if (has_packet(ch->rx))
+	if (!rx)
+		return EPOLLERR;
+	if (has_packet(rx))
 		events |= EPOLLIN | EPOLLRDNORM;
-	/* detaching takes this mutex: the ring stays while we look */
+	/* who detaches takes this mutex first: the ring stays while we look */
 	mutex_lock(&ch->fault_mutex);
 	if (ch->gone)
 		events |= EPOLLHUP;
-	else if (ch->tx && has_room(ch))
+	else if (connected(ch) && has_room(ch))
 		events |= EPOLLOUT | EPOLLWRNORM;
 	mutex_unlock(&ch->fault_mutex);
-	mutex_unlock(&ch->mutex);
 	return events;
 }
 
@@ -410,33 +423,28 @@ static const struct vm_operations_struct channel_vm_ops = {
 	.fault = channel_fault,
 };
 
+/* How much may be mapped from @start on: 0 if nothing lies there. */
+static s64 mappable(struct ikc_channel *ch, u64 start)
+{
+	if (start == IKC_MMAP_RECEIVE)
+		return opened(ch) ? ch->rx->bytes : -ENOTCONN;
+	if (start == IKC_MMAP_SEND)
+		return connected(ch) ? ch->tx_bytes : -ENOTCONN;
+	return 0;
+}
+
 int ikc_channel_mmap(struct ikc_channel *ch, struct vm_area_struct *vma)
 {
-	u64 start = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	u64 size = vma->vm_end - vma->vm_start;
-	int ret = -EINVAL;
+	s64 size = vma->vm_end - vma->vm_start;
+	s64 room = mappable(ch, (u64)vma->vm_pgoff << PAGE_SHIFT);
 
-	mutex_lock(&ch->mutex);
-	if (!(vma->vm_flags & VM_SHARED))
-		goto unlock;
-	if (start == IKC_MMAP_RECEIVE) {
-		if (!ch->rx)
-			ret = -ENOTCONN;
-		else if (size <= ch->rx->bytes)
-			ret = 0;
-	} else if (start == IKC_MMAP_SEND) {
-		if (!ch->tx)
-			ret = -ENOTCONN;
-		else if (size <= ch->tx_bytes)
-			ret = 0;
-	}
-	if (ret)
-		goto unlock;
-	ch->mapping = vma->vm_file->f_mapping;
+	if (room < 0)
+		return room;
+	if (size > room || !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	WRITE_ONCE(ch->mapping, vma->vm_file->f_mapping);
 	compat_vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_private_data = ch;
 	vma->vm_ops = &channel_vm_ops;
-unlock:
-	mutex_unlock(&ch->mutex);
-	return ret;
+	return 0;
 }

@@ -1,0 +1,74 @@
+"""The life of partitions and all of IKC under lockdep and its like: `lab/debug/run`."""
+
+from __future__ import annotations
+
+import pytest
+from support import remove, start, wait_state
+from traffic import assert_correct, kernels, send_all
+
+from lab import faults
+from lab.machine import Machine
+
+DEBUG = {"kernel": "debug", "partitions": ("debug",)}
+PARTITIONS = (("web", "debug", "2-3"), ("db", "debug", "1"))
+PROGRAM = "/usr/lib/shimos-test/ikc_user"
+
+
+def assert_clean(machine: Machine, *partitions: str) -> None:
+    """No checker has anything to say, on either side, and they are on."""
+    assert machine.run("cat /proc/lockdep_stats | grep -c 'direct dependencies'").output.strip() == "1"
+    machine.assert_dmesg_clean()
+    for name in partitions:
+        log = machine.run(f"shimos logs {name}").output
+        assert not faults.unclean(log), log
+
+
+@pytest.mark.machine(**DEBUG)
+def test_life(machine: Machine) -> None:
+    """Start, power-off, restart, panic, kill, removal, unloading."""
+    start(machine, "web", "debug")
+    machine.run("shimos stop web", timeout=60)
+    machine.run("shimos restart web", timeout=120)
+    console = machine.partition("web")
+    console.send(b"echo c >/proc/sysrq-trigger\n")
+    wait_state(machine, "web", "crashed")
+    console.close()
+    machine.run("shimos restart web", timeout=120)
+    machine.run("shimos kill web")
+    assert_clean(machine, "web")
+    remove(machine)
+    machine.run("rmmod shimos_kloader shimos_ikc && modprobe shimos_kloader")
+    assert_clean(machine)
+
+
+@pytest.mark.machine(**DEBUG)
+def test_communication(machine: Machine) -> None:
+    """Packets, blocks, pages, programs, growth, CPUs that go and come, misuse, death."""
+    with kernels(machine, PARTITIONS, programs=("ikc_user",)) as found:
+        host, web, db = found
+        for kind, count in (("plain", 20_000), ("shared", 5_000), ("page", 500)):
+            send_all(found, count, kind)
+        assert_correct(found, 25_500)
+        machine.run("shimos ping -c 20 -i 0 web && shimos perf -t 1 db && shimos ikc", timeout=60)
+        web.shell.run("ikc_user echo host 5 2000 >/tmp/log 2>&1 &")
+        machine.run(f"{PROGRAM} events web 5 2000", timeout=60)
+        web.shell.run("ikc_user echo db 7 2000 >/tmp/log 2>&1 &")
+        db.shell.run("ikc_user talk web 7 2000", timeout=60)
+        machine.run(f"{PROGRAM} errors web")
+        web.command("hoard 40 65536")
+        web.command("send 0 100000 shared")
+        for value in "01":
+            web.shell.run(f"echo {value} >/sys/devices/system/cpu/cpu1/online")
+        web.command("spoil 2")
+        # web dies while it talks to both, a program of the host with it.
+        db.command("send 1 100000000 shared")
+        web.shell.run("ikc_user echo host 5 100000000 >/tmp/log 2>&1 &")
+        machine.run(f"{PROGRAM} hold web 5 >/tmp/hold 2>&1 & until grep -q connected /tmp/hold; do :; done")
+        assert_clean(machine, "web", "db")
+        machine.partition("web").close()
+        machine.run("shimos kill web && until grep -q 'written on' /tmp/hold; do :; done")
+        machine.run("shimos restart web", timeout=120)
+        host.command("misuse 2")
+        assert_clean(machine, "web", "db")
+    machine.run("rmmod shimos_kloader shimos_ikc && modprobe shimos_kloader")
+    assert_clean(machine)
