@@ -78,7 +78,7 @@ def rust_tests() -> None:
 
 def module_warnings() -> None:
     """Modules: no warnings on any supported kernel, with sparse."""
-    for kernel in kernels.get("6.12", "6.1"):
+    for kernel in kernels.get("6.12", "6.1", "6.12-security", "6.1-security"):
         # A folder of its own, so that everything is compiled again.
         out = CACHE / "build" / f"{kernel.version}-check"
         subprocess.run(["rm", "-rf", out], check=True)

@@ -21,6 +21,9 @@ FLAVOURS = {
     "6.1": ("bookworm", "cloud"),
     "6.12-rt": ("trixie", "rt"),
     "6.1-rt": ("bookworm", "rt"),
+    # what an updated machine runs: stable releases change the kernel's interfaces, too
+    "6.12-security": ("trixie-security", "cloud"),
+    "6.1-security": ("bookworm-security", "cloud"),
 }
 
 _KERNELS = CACHE / "kernels"

@@ -49,7 +49,7 @@ static struct notifier_block reboot_notifier = {
 	.notifier_call = on_reboot,
 };
 
-static void on_shutdown(void)
+static void on_shutdown(COMPAT_SYSCORE_ARGS)
 {
 	agent_end(end_cause);
 }
@@ -121,7 +121,7 @@ int agent_end_init(void)
 	ret = register_reboot_notifier(&reboot_notifier);
 	if (ret)
 		return ret;
-	register_syscore_ops(&shutdown_ops);
+	compat_register_syscore_ops(&shutdown_ops);
 	atomic_notifier_chain_register(&panic_notifier_list, &panic_notifier);
 	ret = kmsg_dump_register(&dumper);
 	if (ret)

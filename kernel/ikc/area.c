@@ -14,7 +14,8 @@
 
 struct ikc_self ikc_self;
 DECLARE_WAIT_QUEUE_HEAD(ikc_changed);
-DECLARE_RWSEM(ikc_attach_sem);
+/* Serialises leaving with those who want this kernel to stay. */
+static DEFINE_MUTEX(attach_mutex);
 
 /* Map the next chunk. */
 static int map_chunk(u64 physical)
@@ -133,7 +134,7 @@ void ikc_detach(void)
 	if (!area)
 		return;
 	ikc_echo_exit();
-	down_write(&ikc_attach_sem);
+	mutex_lock(&attach_mutex);
 	WRITE_ONCE(ikc_entry(ikc_self.number)->ready, 0);
 	ikc_poke_all();
 	ikc_peers_exit();
@@ -142,7 +143,7 @@ void ikc_detach(void)
 	ikc_bells_quiet();
 	ikc_peers_quiet();
 	unmap_all();
-	up_write(&ikc_attach_sem);
+	mutex_unlock(&attach_mutex);
 }
 EXPORT_SYMBOL_GPL(ikc_detach);
 
@@ -150,10 +151,10 @@ int ikc_get(void)
 {
 	int ret = -ENODEV;
 
-	down_read(&ikc_attach_sem);
+	mutex_lock(&attach_mutex);
 	if (ikc_attached() && try_module_get(ikc_self.owner))
 		ret = 0;
-	up_read(&ikc_attach_sem);
+	mutex_unlock(&attach_mutex);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(ikc_get);

@@ -16,7 +16,7 @@ static unsigned int bell_count;
 /* Which queues a bell is for: those that ikc_ring_queues() rings it for. */
 static u64 bell_queues[1 + IKC_MAX_BELLS];
 
-/* Look at what the kernels that run have set for this bell's queues. */
+/* Look at what the kernels that run have set for this bell's queues.  RCU. */
 static void take_pending(unsigned int number)
 {
 	u64 mine = bell_queues[number], queues;
@@ -42,10 +42,10 @@ static void take_all_pending(struct irq_work *work)
 {
 	unsigned int number;
 
-	if (!ikc_attached())
-		return;
-	for (number = IKC_CONTROL_BELL + 1; number < bell_count; number++)
+	rcu_read_lock();
+	for (number = IKC_CONTROL_BELL + 1; ikc_attached() && number < bell_count; number++)
 		take_pending(number);
+	rcu_read_unlock();
 }
 
 static DEFINE_IRQ_WORK(pending_work, take_all_pending);

@@ -249,10 +249,17 @@ static int try_connect(struct ikc_channel *ch)
 	return ret;
 }
 
+/* Is there an end to take, or will there never be? */
+static bool worth_a_try(struct ikc_channel *ch)
+{
+	return READ_ONCE(ch->gone) || ikc_check_peer(ch->peer) ||
+	       ikc_is_open(ch->peer, ch->other);
+}
+
 /* Wait until the peer has opened its end, and take it. */
 static int connect(struct ikc_channel *ch, u32 timeout_ms)
 {
-	long left;
+	long left = msecs_to_jiffies(timeout_ms);
 	int ret;
 
 	if (!ch->rx)
@@ -263,13 +270,17 @@ static int connect(struct ikc_channel *ch, u32 timeout_ms)
 		ch->scratch = alloc_page(GFP_KERNEL | __GFP_ZERO);
 	if (!ch->scratch)
 		return -ENOMEM;
-	/* -ENOTCONN: not yet; ikc_changed is woken after each look at the ports */
-	left = wait_event_interruptible_timeout(ikc_changed,
-						(ret = try_connect(ch)) != -ENOTCONN,
-						msecs_to_jiffies(timeout_ms));
-	if (left < 0)
-		return -EINTR;
-	return ret == -ENOTCONN ? -ETIME : ret;
+	for (;;) {
+		ret = try_connect(ch);
+		if (ret != -ENOTCONN)
+			return ret;
+		if (!left)
+			return -ETIME;
+		/* woken after each look at the ports */
+		left = wait_event_interruptible_timeout(ikc_changed, worth_a_try(ch), left);
+		if (left < 0)
+			return -EINTR;
+	}
 }
 
 int ikc_channel_connect(struct ikc_channel *ch, struct ikc_connect *arg)

@@ -173,9 +173,11 @@ static long ikc_ioctl(struct file *file, unsigned int cmd, unsigned long ptr)
 	arg = memdup_user(user, size);
 	if (IS_ERR(arg))
 		return PTR_ERR(arg);
-	down_read(&ikc_attach_sem);
-	ret = ikc_attached() ? call->run(file->private_data, arg) : -ENODEV;
-	up_read(&ikc_attach_sem);
+	ret = ikc_get();
+	if (!ret) {
+		ret = call->run(file->private_data, arg);
+		ikc_put();
+	}
 	if (!ret && copy_to_user(user, arg, size))
 		ret = -EFAULT;
 	kfree(arg);

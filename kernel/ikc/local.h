@@ -4,7 +4,6 @@
 #define _IKC_LOCAL_H
 
 #include <linux/mutex.h>
-#include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <shimos/ikc.h>
@@ -51,8 +50,6 @@ struct ikc_self {
 };
 
 extern struct ikc_self ikc_self;
-/* Held for writing while leaving; by programs' calls for reading. */
-extern struct rw_semaphore ikc_attach_sem;
 /* The area grew, or a peer changed: for those who wait. */
 extern wait_queue_head_t ikc_changed;
 
@@ -158,6 +155,8 @@ void ikc_rx_broken(struct ikc_rx *rx);
 
 /* ---- tx.c ---- */
 
+/* Is @kernel up, and has it named a ring to @queue for this kernel? */
+bool ikc_is_open(unsigned int kernel, unsigned int queue);
 int ikc_tx_prepare(unsigned int kernel);
 struct ikc_tx *ikc_tx_find(unsigned int kernel, unsigned int queue);
 /* Take the writing end for a program, or for the kernel (NULL).  tx->lock. */

@@ -40,7 +40,7 @@ int ikc_tx_prepare(unsigned int kernel)
 	return 0;
 }
 
-static bool is_open(unsigned int kernel, unsigned int queue)
+bool ikc_is_open(unsigned int kernel, unsigned int queue)
 {
 	struct ikc_port *port = ikc_port(kernel, ikc_self.number, queue);
 
@@ -57,7 +57,7 @@ int ikc_queue_wait(unsigned int kernel, unsigned int queue, unsigned int timeout
 	if (kernel >= IKC_MAX_KERNELS || kernel == ikc_self.number || queue >= IKC_QUEUES)
 		return -EINVAL;
 	/* woken after each look at the table and the ports */
-	left = wait_event_interruptible_timeout(ikc_changed, is_open(kernel, queue),
+	left = wait_event_interruptible_timeout(ikc_changed, ikc_is_open(kernel, queue),
 						msecs_to_jiffies(timeout_ms));
 	return left < 0 ? -EINTR : left ? 0 : -ETIME;
 }

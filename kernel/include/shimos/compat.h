@@ -39,6 +39,20 @@ typedef size_t compat_tty_size;
 #define compat_eventfd_signal(eventfd)	eventfd_signal(eventfd)
 #endif
 
+/* the system core's operations got an object around them; see agent/Kbuild */
+#ifdef COMPAT_STRUCT_SYSCORE
+#define COMPAT_SYSCORE_ARGS	void *data
+#define compat_register_syscore_ops(syscore_ops)	do {	\
+	static struct syscore syscore_ = { .ops = syscore_ops };	\
+								\
+	register_syscore(&syscore_);				\
+} while (0)
+#else
+#define COMPAT_SYSCORE_ARGS	void
+#define compat_register_syscore_ops(syscore_ops)	\
+	register_syscore_ops(syscore_ops)
+#endif
+
 /* the dump callback got a detail structure in 6.12 */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define COMPAT_KMSG_DUMP_ARGS \
