@@ -30,6 +30,17 @@ def test_host_with_partitions(host: str) -> None:
         machine.assert_dmesg_clean()
 
 
+def test_updated_kernels() -> None:
+    """What the security archives have: a host with both as partitions."""
+    with Machine(kernel="6.12-security", partitions=("6.1-security",)) as machine:
+        for flavour in ("6.1-security", "6.12-security"):
+            check_partition(machine, flavour)
+        start(machine, "k", "6.1-security")
+        machine.run("shimos ping -c 10 -i 0 k")
+        remove(machine, "k")
+        machine.assert_dmesg_clean()
+
+
 @pytest.mark.parametrize("flavour", ["6.1-rt", "6.12-rt"])
 def test_realtime_partition(flavour: str) -> None:
     """Debian's rt kernels as partitions of an ordinary host."""
