@@ -434,13 +434,19 @@ static const struct vm_operations_struct channel_vm_ops = {
 	.fault = channel_fault,
 };
 
-/* How much may be mapped from @start on: 0 if nothing lies there. */
+/* How much may be mapped from @start on: 0 if nothing lies there; -ENOTCONN. */
 static s64 mappable(struct ikc_channel *ch, u64 start)
 {
-	if (start == IKC_MMAP_RECEIVE)
-		return opened(ch) ? ch->rx->bytes : -ENOTCONN;
-	if (start == IKC_MMAP_SEND)
-		return connected(ch) ? ch->tx_bytes : -ENOTCONN;
+	if (start == IKC_MMAP_RECEIVE) {
+		if (!opened(ch))
+			return -ENOTCONN;
+		return ch->rx->bytes;
+	}
+	if (start == IKC_MMAP_SEND) {
+		if (!connected(ch))
+			return -ENOTCONN;
+		return ch->tx_bytes;
+	}
 	return 0;
 }
 
