@@ -46,12 +46,7 @@ static void rang(void)
 
 static void publish_bell(const struct shimos_bell *bell)
 {
-	struct shimos_bell *to = &agent_shared->bell;
-
-	WRITE_ONCE(to->cpu, bell->cpu);
-	WRITE_ONCE(to->vector, bell->vector);
-	smp_wmb();	/* pairs with the reads of KLoader's life_ring() */
-	WRITE_ONCE(to->ready, bell->ready);
+	ikc_bell_publish(&agent_shared->bell, bell);
 }
 
 static const struct ikc_bell_user agent_bell = {

@@ -138,7 +138,8 @@ void ikc_detach(void)
 	WRITE_ONCE(ikc_entry(ikc_self.number)->ready, 0);
 	ikc_poke_all();
 	ikc_peers_exit();
-	ikc_queues_exit();
+	ikc_tx_exit();
+	ikc_rx_exit();
 	WRITE_ONCE(ikc_self.area, NULL);
 	ikc_bells_quiet();
 	ikc_peers_quiet();

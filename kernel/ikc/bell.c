@@ -65,16 +65,21 @@ void ikc_bell_rang(unsigned int number)
 	rcu_read_unlock();
 }
 
+void ikc_bell_publish(struct shimos_bell *to, const struct shimos_bell *bell)
+{
+	WRITE_ONCE(to->cpu, bell->cpu);
+	WRITE_ONCE(to->vector, bell->vector);
+	smp_wmb();	/* pairs with the read barrier in ikc_bell_read() */
+	WRITE_ONCE(to->ready, bell->ready);
+}
+EXPORT_SYMBOL_GPL(ikc_bell_publish);
+
 static void publish(unsigned int number)
 {
-	struct shimos_bell *to = &ikc_entry(ikc_self.number)->bell[number - 1];
 	struct shimos_bell bell;
 
 	ikc_arch_bell_get(number, &bell);
-	WRITE_ONCE(to->cpu, bell.cpu);
-	WRITE_ONCE(to->vector, bell.vector);
-	smp_wmb();	/* pairs with the read barrier in ring_bell() */
-	WRITE_ONCE(to->ready, bell.ready);
+	ikc_bell_publish(&ikc_entry(ikc_self.number)->bell[number - 1], &bell);
 }
 
 void ikc_bells_publish(void)
@@ -142,18 +147,22 @@ void ikc_bell_get(struct shimos_bell *bell)
 }
 EXPORT_SYMBOL_GPL(ikc_bell_get);
 
+bool ikc_bell_read(const struct shimos_bell *from, struct shimos_bell *bell)
+{
+	/* The peer may be hostile and may be writing: read once, then check. */
+	bell->ready = READ_ONCE(from->ready);
+	smp_rmb();	/* pairs with the write barrier in ikc_bell_publish() */
+	bell->cpu = READ_ONCE(from->cpu);
+	bell->vector = READ_ONCE(from->vector);
+	return bell->ready && ikc_arch_bell_valid(bell);
+}
+EXPORT_SYMBOL_GPL(ikc_bell_read);
+
 bool ikc_bell_ring(const struct shimos_bell *peer)
 {
 	struct shimos_bell bell;
 
-	/* The peer may be hostile and may be writing: read once, then check. */
-	bell.ready = READ_ONCE(peer->ready);
-	if (!bell.ready)
-		return false;
-	smp_rmb();	/* pairs with the publisher's store of ready, its last */
-	bell.cpu = READ_ONCE(peer->cpu);
-	bell.vector = READ_ONCE(peer->vector);
-	if (!ikc_arch_bell_valid(&bell))
+	if (!ikc_bell_read(peer, &bell))
 		return false;
 	ikc_arch_bell_ring(&bell);
 	return true;

@@ -90,7 +90,7 @@ static void hang_up(struct ikc_channel *ch)
 	ch->gone = true;
 	mutex_unlock(&ch->fault_mutex);
 	/* known before the scratch page can be taken for nonsense */
-	WRITE_ONCE(ch->rx->shared->closed, 1);
+	WRITE_ONCE(ch->rx->ring.ring->closed, 1);
 	if (ch->tx) {
 		/*
 		 * All files of the device share a mapping: other channels fault
@@ -367,11 +367,11 @@ int ikc_channel_eventfd(struct ikc_channel *ch, const struct ikc_eventfd *arg)
 /* Is there a packet behind the position the program has published? */
 static bool has_packet(const struct ikc_rx *rx)
 {
-	u64 tail = READ_ONCE(rx->shared->tail);
+	u64 tail = READ_ONCE(rx->ring.ring->tail);
 	u32 slots = rx->ring.slots, size = rx->ring.slot_size;
 	const struct ikc_slot *slot;
 
-	slot = (void *)ikc_first_slot(rx->shared) + tail % slots * size;
+	slot = (void *)ikc_first_slot(rx->ring.ring) + tail % slots * size;
 	return READ_ONCE(slot->seq) == (u32)(tail + 1);
 }
 

@@ -37,6 +37,14 @@ static bool is_changing(__u32 word, __u32 owner)
 	return SPAN_OWNER(word) == owner;
 }
 
+/* The class of a span that is cut, or about to be; IKC_CLASSES if it is not. */
+static unsigned int cut_class(__u32 word)
+{
+	if (word == SPAN_FREE || word == SPAN_RESERVED || SPAN_CLASS(word) >= IKC_CLASSES)
+		return IKC_CLASSES;
+	return SPAN_CLASS(word);
+}
+
 static unsigned int class_blocks(unsigned int class)
 {
 	return IKC_SPAN_BLOCKS >> class;
@@ -84,6 +92,16 @@ static void hint_free(struct ikc_chunk *chunk, unsigned int span, unsigned int b
 	ikc_fetch_or64(&chunk->blocks[span][block / 64], 1ULL << block % 64);
 	if (!(READ_ONCE(chunk->partial[class]) & 1U << span))
 		ikc_or32(&chunk->partial[class], 1U << span);
+}
+
+/* For all free blocks of a span. */
+static void mend_hints(struct ikc_chunk *chunk, unsigned int span, unsigned int class)
+{
+	unsigned int i;
+
+	for (i = 0; i < class_blocks(class); i++)
+		if (READ_ONCE(chunk->tag[span][i]) == TAG_FREE)
+			hint_free(chunk, span, i, class);
 }
 
 /* Take a block of a span; -1 if there is none, or not of this class any more. */
@@ -217,9 +235,7 @@ static bool uncut(struct ikc_chunk *chunk, unsigned int span, unsigned int class
 		cmpxchg(&chunk->tag[span][i], TAG_NONE, TAG_FREE);
 	/* pairs with the compare-and-exchange of whoever takes a block */
 	smp_store_release(&chunk->span[span], blocks_word(class));
-	for (i = 0; i < n; i++)
-		if (READ_ONCE(chunk->tag[span][i]) == TAG_FREE)
-			hint_free(chunk, span, i, class);
+	mend_hints(chunk, span, class);
 	return false;
 }
 
@@ -282,17 +298,15 @@ static __u32 *find_tag(struct ikc_heap *heap, __u64 offset, struct ikc_chunk **c
 		       unsigned int *span, unsigned int *class)
 {
 	__u64 c = offset >> IKC_CHUNK_SHIFT;
-	__u32 within = offset % IKC_SPAN_SIZE, word;
+	__u32 within = offset % IKC_SPAN_SIZE;
 
 	if (c >= ikc_heap_chunks(heap))
 		return NULL;
 	*chunk = heap->chunk[c];
 	*span = offset % IKC_CHUNK_SIZE >> IKC_SPAN_SHIFT;
 	/* A span with a block that is somebody's is cut, or for a moment changing. */
-	word = READ_ONCE((*chunk)->span[*span]);
-	*class = SPAN_CLASS(word);
-	if (word == SPAN_FREE || word == SPAN_RESERVED || *class >= IKC_CLASSES ||
-	    within % (1U << (IKC_BLOCK_SHIFT + *class)))
+	*class = cut_class(READ_ONCE((*chunk)->span[*span]));
+	if (*class == IKC_CLASSES || within % (1U << (IKC_BLOCK_SHIFT + *class)))
 		return NULL;
 	return &(*chunk)->tag[*span][within >> (IKC_BLOCK_SHIFT + *class)];
 }
@@ -391,23 +405,6 @@ static __u64 free_tagged(struct ikc_chunk *chunk, unsigned int span, unsigned in
 			found++;
 	}
 	return found;
-}
-
-static void mend_hints(struct ikc_chunk *chunk, unsigned int span, unsigned int class)
-{
-	unsigned int i;
-
-	for (i = 0; i < class_blocks(class); i++)
-		if (READ_ONCE(chunk->tag[span][i]) == TAG_FREE)
-			hint_free(chunk, span, i, class);
-}
-
-/* The class of a span that is cut, or about to be; IKC_CLASSES if it is not. */
-static unsigned int cut_class(__u32 word)
-{
-	if (word == SPAN_FREE || word == SPAN_RESERVED || SPAN_CLASS(word) >= IKC_CLASSES)
-		return IKC_CLASSES;
-	return SPAN_CLASS(word);
 }
 
 static __u64 reclaim_span(struct ikc_chunk *chunk, unsigned int span, __u32 owner)

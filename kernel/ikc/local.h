@@ -106,7 +106,6 @@ int ikc_check_peer(unsigned int kernel);
 /* The reading end, in this kernel's memory. */
 struct ikc_rx {
 	struct ikc_consumer ring;
-	struct ikc_ring *shared;
 	u64 offset;
 	u32 bytes;
 	unsigned int sender, queue;
@@ -124,7 +123,6 @@ struct ikc_tx {
 	bool complained;
 };
 
-void ikc_queues_exit(void);
 /* RCU: @kernel rang for @queue. */
 void ikc_queue_rang(unsigned int kernel, unsigned int queue);
 /* ikc_peers_mutex is held */

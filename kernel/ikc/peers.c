@@ -101,20 +101,14 @@ bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size)
 
 static bool ring_bell(unsigned int kernel, unsigned int queue)
 {
-	struct shimos_bell *at, bell;
+	struct shimos_bell bell;
 	unsigned long flags;
 	bool ours = false;
 	u32 bells;
 
 	bells = READ_ONCE(peers[kernel].bells);
-	if (!bells)
-		return false;
-	at = &ikc_entry(kernel)->bell[queue % bells];
-	bell.ready = READ_ONCE(at->ready);
-	smp_rmb();	/* pairs with the write barrier in publish() */
-	bell.cpu = READ_ONCE(at->cpu);
-	bell.vector = READ_ONCE(at->vector);
-	if (!bell.ready || bell.cpu >= 256 || !ikc_arch_bell_valid(&bell))
+	if (!bells || !ikc_bell_read(&ikc_entry(kernel)->bell[queue % bells], &bell) ||
+	    bell.cpu >= 256)
 		return false;
 	raw_spin_lock_irqsave(&peers_lock, flags);
 	ours = peers[kernel].cpus[bell.cpu / 64] >> bell.cpu % 64 & 1;

@@ -340,10 +340,3 @@ bool ikc_queue_arm(unsigned int number)
 	return sleep;
 }
 EXPORT_SYMBOL_GPL(ikc_queue_arm);
-
-/* This kernel leaves: whoever still has a queue open is told that all are gone. */
-void ikc_queues_exit(void)
-{
-	ikc_tx_exit();
-	ikc_rx_exit();
-}

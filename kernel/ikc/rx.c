@@ -18,6 +18,7 @@ struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 {
 	struct ikc_port *port = ikc_port(ikc_self.number, sender, queue);
 	u64 bytes = ikc_ring_bytes(slots, slot_size);
+	struct ikc_ring *ring;
 	struct ikc_rx *rx;
 
 	lockdep_assert_held(&ikc_peers_mutex);
@@ -26,18 +27,18 @@ struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 		return ERR_PTR(-ENOMEM);
 	/* whole pages, which a program may map */
 	rx->bytes = PAGE_ALIGN(bytes);
-	rx->shared = ikc_alloc(rx->bytes);
-	if (!rx->shared) {
+	ring = ikc_alloc(rx->bytes);
+	if (!ring) {
 		kfree(rx);
 		return ERR_PTR(-ENOMEM);
 	}
-	rx->offset = ikc_offset(rx->shared);
+	rx->offset = ikc_offset(ring);
 	rx->sender = sender;
 	rx->life = ikc_peer_life(sender);
 	rx->queue = queue;
-	memset(rx->shared, 0, rx->bytes);
-	ikc_ring_init(rx->shared, slots, slot_size);
-	ikc_consumer_init(&rx->ring, rx->shared, slots, slot_size);
+	memset(ring, 0, rx->bytes);
+	ikc_ring_init(ring, slots, slot_size);
+	ikc_consumer_init(&rx->ring, ring, slots, slot_size);
 	WRITE_ONCE(port->broken, 0);
 	WRITE_ONCE(port->life, rx->life);
 	/* pairs with the acquire in ikc_tx_attach() */
@@ -65,7 +66,7 @@ static void drop_unread(struct ikc_rx *rx)
 static void rx_free(struct ikc_rx *rx)
 {
 	drop_unread(rx);
-	ikc_free(rx->shared);
+	ikc_free(rx->ring.ring);
 	kfree(rx);
 }
 

@@ -177,21 +177,23 @@ void ikc_tx_exit(void)
 /* The writing end for a queue of @kernel, or an error. */
 static struct ikc_tx *find_end(unsigned int kernel, unsigned int queue)
 {
-	int ret = ikc_check_peer(kernel);
-	struct ikc_tx *tx;
+	struct ikc_tx *tx = NULL;
+	int ret;
 
-	if (ret)
-		return ERR_PTR(ret);
-	if (queue >= IKC_QUEUES)
-		return ERR_PTR(-EINVAL);
-	tx = ikc_tx_find(kernel, queue);
-	return tx ?: ERR_PTR(-EHOSTDOWN);	/* it is about to be known */
+	if (ikc_attached() && kernel < IKC_MAX_KERNELS && queue < IKC_QUEUES)
+		tx = ikc_tx_find(kernel, queue);
+	if (tx)
+		return tx;
+	ret = ikc_check_peer(kernel);
+	if (!ret)	/* or it is about to be known */
+		ret = queue >= IKC_QUEUES ? -EINVAL : -EHOSTDOWN;
+	return ERR_PTR(ret);
 }
 
-/* Caller holds tx->lock: the kernel may write. */
+/* Caller holds tx->lock: the kernel is up and may be written to. */
 static int get_attached(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 {
-	/* once more, under the lock: who forgets a peer then detaches */
+	/* under the lock: who forgets a peer detaches after that */
 	int ret = ikc_check_peer(kernel);
 
 	if (ret)

@@ -140,14 +140,10 @@ static void reset_shared(struct partition *p)
 /* Ring the agent.  Its bell may name only CPUs of its own. */
 bool life_ring(struct partition *p)
 {
-	struct shimos_bell bell = {
-		.ready = READ_ONCE(p->shared->bell.ready),
-	};
+	struct shimos_bell bell;
 
-	smp_rmb();	/* pairs with the agent's store of ready, its last */
-	bell.cpu = READ_ONCE(p->shared->bell.cpu);
-	bell.vector = READ_ONCE(p->shared->bell.vector);
-	return kloader_arch->owns_cpu(p, bell.cpu) && ikc_bell_ring(&bell);
+	return ikc_bell_read(&p->shared->bell, &bell) &&
+	       kloader_arch->owns_cpu(p, bell.cpu) && ikc_bell_ring(&bell);
 }
 
 static int start(struct partition *p, u32 flags, struct complaint *c)
@@ -370,15 +366,8 @@ void life_bell_moved(const struct shimos_bell *bell)
 	struct partition *p;
 
 	list_for_each_entry_rcu(p, &partitions, link) {
-		struct shimos_bell *to;
-
-		if (!life_is_up(p))
-			continue;
-		to = &p->shared->host_bell;
-		WRITE_ONCE(to->cpu, bell->cpu);
-		WRITE_ONCE(to->vector, bell->vector);
-		smp_wmb();	/* pairs with ikc_bell_ring() in the agent */
-		WRITE_ONCE(to->ready, bell->ready);
+		if (life_is_up(p))
+			ikc_bell_publish(&p->shared->host_bell, bell);
 	}
 }
 

@@ -271,6 +271,8 @@ static inline void ikc_relax(void)
  */
 static inline __u64 ikc_adapt(const struct ikc_channel *ch, __u64 spin, __u64 waited)
 {
+	if (!ch->spin_max_ns)
+		return 0;
 	if (waited <= ch->spin_max_ns)
 		return ch->spin_max_ns;
 	spin = spin > ch->spin_max_ns ? ch->spin_max_ns : spin;
@@ -392,10 +394,7 @@ static inline int ikc_send_wait(struct ikc_channel *ch, const void *data, __u32 
 		if (ret)
 			return ret;
 	}
-	if (ch->spin_max_ns)
-		ch->send_spin_ns = ikc_adapt(ch, ch->send_spin_ns, ikc_now_ns() - start);
-	else
-		ch->send_spin_ns = 0;
+	ch->send_spin_ns = ikc_adapt(ch, ch->send_spin_ns, ikc_now_ns() - start);
 	return ret;
 }
 
@@ -456,10 +455,7 @@ static inline int ikc_receive_wait(struct ikc_channel *ch, void *data, __u32 siz
 		if (ret)
 			return ret;
 	}
-	if (ch->spin_max_ns)
-		ch->receive_spin_ns = ikc_adapt(ch, ch->receive_spin_ns, ikc_now_ns() - start);
-	else
-		ch->receive_spin_ns = 0;
+	ch->receive_spin_ns = ikc_adapt(ch, ch->receive_spin_ns, ikc_now_ns() - start);
 	return ret;
 }
 

@@ -16,14 +16,13 @@
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
-#include <linux/proc_fs.h>
 #include <linux/sched/signal.h>
-#include <linux/seq_file.h>
 #include <linux/smp.h>
 #include <linux/sort.h>
-#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <shimos/ikc.h>
+
+#include "command.h"
 
 enum { BELL_QUEUE = 2, POLL_QUEUE, CALL_QUEUE };
 enum { PING, PONG };
@@ -254,35 +253,11 @@ static int run(const char *line)
 	return -EINVAL;
 }
 
-static ssize_t write(struct file *file, const char __user *user, size_t size, loff_t *pos)
-{
-	char line[64] = "";
-	int ret;
-
-	if (size >= sizeof(line) || copy_from_user(line, user, size))
-		return -EINVAL;
-	ret = run(line);
-	return ret ?: size;
-}
-
 static int show(struct seq_file *file, void *unused)
 {
 	seq_puts(file, results);
 	return 0;
 }
-
-static int open(struct inode *inode, struct file *file)
-{
-	return single_open(file, show, NULL);
-}
-
-static const struct proc_ops proc_ops = {
-	.proc_open	= open,
-	.proc_read	= seq_read,
-	.proc_lseek	= seq_lseek,
-	.proc_write	= write,
-	.proc_release	= single_release,
-};
 
 static int __init bench_init(void)
 {
@@ -301,7 +276,7 @@ static int __init bench_init(void)
 	ret = ikc_queue_open(CALL_QUEUE, SLOTS, &quiet_ops, NULL);
 	if (ret)
 		goto close_poll;
-	proc_create("ikc_bench", 0600, NULL, &proc_ops);
+	proc_create("ikc_bench", 0600, NULL, &command_proc_ops);
 	return 0;
 
 close_poll:

@@ -25,12 +25,11 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/proc_fs.h>
 #include <linux/random.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <shimos/ikc.h>
+
+#include "command.h"
 
 #define QUEUE		1
 #define CLOSED_QUEUE	9
@@ -462,11 +461,6 @@ static int show(struct seq_file *file, void *unused)
 	return 0;
 }
 
-static int open(struct inode *inode, struct file *file)
-{
-	return single_open(file, show, NULL);
-}
-
 static int run(const char *line)
 {
 	unsigned int kernel, size, pace = 0;
@@ -514,25 +508,6 @@ static int run(const char *line)
 	return -EINVAL;
 }
 
-static ssize_t write(struct file *file, const char __user *user, size_t size, loff_t *pos)
-{
-	char line[64] = "";
-	int ret;
-
-	if (size >= sizeof(line) || copy_from_user(line, user, size))
-		return -EINVAL;
-	ret = run(line);
-	return ret ?: size;
-}
-
-static const struct proc_ops proc_ops = {
-	.proc_open	= open,
-	.proc_read	= seq_read,
-	.proc_lseek	= seq_lseek,
-	.proc_write	= write,
-	.proc_release	= single_release,
-};
-
 static int __init test_init(void)
 {
 	int ret = ikc_queue_open(QUEUE, SLOTS, &ops, NULL);
@@ -544,7 +519,7 @@ static int __init test_init(void)
 		ikc_queue_close(QUEUE);
 		return PTR_ERR(receiver);
 	}
-	proc_create("ikc_test", 0600, NULL, &proc_ops);
+	proc_create("ikc_test", 0600, NULL, &command_proc_ops);
 	return 0;
 }
 

@@ -172,6 +172,15 @@ struct ikc_bell_user {
 int ikc_bell_open(const struct ikc_bell_user *user);
 void ikc_bell_close(void);
 
+/* Write where a bell is to where peers read it.  One writer; any context. */
+void ikc_bell_publish(struct shimos_bell *to, const struct shimos_bell *bell);
+
+/*
+ * Read what a peer has published.  False: it published none, or nonsense.  Any
+ * context.
+ */
+bool ikc_bell_read(const struct shimos_bell *from, struct shimos_bell *bell);
+
 /* Where this kernel's control doorbell is now. */
 void ikc_bell_get(struct shimos_bell *bell);
 
