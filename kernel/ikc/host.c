@@ -208,6 +208,8 @@ int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
 			add_ram(entry, range[ranges].start, range[ranges].size);
 	}
 	mutex_unlock(&ikc_peers_mutex);
+	if (number > 0)
+		ikc_peers_flush();	/* the host at least has noticed it */
 	return number;
 }
 EXPORT_SYMBOL_GPL(ikc_host_add);
@@ -217,6 +219,8 @@ void ikc_host_remove(u32 number)
 	mutex_lock(&ikc_peers_mutex);
 	WRITE_ONCE(ikc_self.area->kernel[number].state, IKC_ABSENT);
 	mutex_unlock(&ikc_peers_mutex);
+	ikc_poke_all();
+	ikc_peers_flush();	/* before the number can be another's */
 }
 EXPORT_SYMBOL_GPL(ikc_host_remove);
 
@@ -229,7 +233,7 @@ u32 ikc_host_up(u32 number)
 	life = lives[number] % U16_MAX + 1;	/* goes on for a number used again */
 	lives[number] = life;
 	clear_ports(number);
-	entry->ready = entry->chunks = entry->bells = 0;
+	entry->ready = entry->chunks = entry->bells = entry->holds = 0;
 	memset(entry->bell, 0, sizeof(entry->bell));
 	entry->life = life;
 	WRITE_ONCE(entry->state, IKC_UP);
@@ -258,6 +262,26 @@ void ikc_host_down(u32 number, bool stuck)
 	ikc_peers_flush();
 }
 EXPORT_SYMBOL_GPL(ikc_host_down);
+
+/* A kernel that runs and holds memory of @number, or -1. */
+static int holder_of(u32 number)
+{
+	unsigned int kernel;
+
+	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
+		if (READ_ONCE(ikc_entry(kernel)->state) == IKC_UP &&
+		    READ_ONCE(ikc_entry(kernel)->holds) & BIT(number))
+			return kernel;
+	return -1;
+}
+
+int ikc_host_wait_unheld(u32 number, unsigned int timeout_ms)
+{
+	smp_mb();	/* pairs with the one in ikc_hold(): it is seen down, or held */
+	wait_event_timeout(ikc_changed, holder_of(number) < 0, msecs_to_jiffies(timeout_ms));
+	return holder_of(number);
+}
+EXPORT_SYMBOL_GPL(ikc_host_wait_unheld);
 
 /* ---- the area itself ---- */
 

@@ -77,8 +77,6 @@ void *ikc_alloc_wait(size_t size);
 
 /* ---- peers.c: the other kernels ---- */
 
-/* Is this @kernel's own memory?  Any context. */
-bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size);
 /* Bitmap of the kernels that are up as far as is known.  Any context. */
 u32 ikc_peers_up(void);
 /* The life in which @kernel is up, 0 if it is not.  Any context. */
@@ -127,6 +125,8 @@ struct ikc_tx {
 void ikc_queue_rang(unsigned int kernel, unsigned int queue);
 /* ikc_peers_mutex is held */
 void ikc_queues_peer(unsigned int kernel, bool up);
+void ikc_queues_gone(unsigned int kernel);
+void ikc_queues_changed(void);
 void ikc_queues_update(void);
 
 /* Messages of any kind, below ikc_write() and ikc_read(). */

@@ -24,6 +24,9 @@ static struct peer peers[IKC_MAX_KERNELS];
 /* Guards peers; written under ikc_peers_mutex as well. */
 static DEFINE_RAW_SPINLOCK(peers_lock);
 static u32 peers_up;			/* bitmap of peers[].life; under ikc_peers_mutex */
+static u32 present;			/* bitmap: it exists; under ikc_peers_mutex */
+static u32 holds[IKC_MAX_KERNELS];	/* holds_lock */
+static DEFINE_RAW_SPINLOCK(holds_lock);
 static u32 events_seen;			/* work only; a hint to others */
 
 static void look(struct work_struct *work);
@@ -96,6 +99,71 @@ bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size)
 	raw_spin_unlock_irqrestore(&peers_lock, flags);
 	return owns;
 }
+EXPORT_SYMBOL_GPL(ikc_peer_owns);
+
+unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX_RANGES])
+{
+	unsigned int ranges = 0;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&peers_lock, flags);
+	if (kernel && kernel < IKC_MAX_KERNELS && peers[kernel].life) {
+		ranges = peers[kernel].ranges;
+		memcpy(range, peers[kernel].range, ranges * sizeof(*range));
+	}
+	raw_spin_unlock_irqrestore(&peers_lock, flags);
+	return ranges;
+}
+EXPORT_SYMBOL_GPL(ikc_peer_ranges);
+
+void ikc_kernel_name(unsigned int kernel, char name[IKC_NAME_LEN])
+{
+	*name = '\0';
+	if (ikc_attached() && kernel < IKC_MAX_KERNELS)
+		strscpy(name, ikc_entry(kernel)->name, IKC_NAME_LEN);
+}
+EXPORT_SYMBOL_GPL(ikc_kernel_name);
+
+/* ---- holding memory ---- */
+
+static void change_hold(unsigned int kernel, int by)
+{
+	struct ikc_kernel *me = ikc_entry(ikc_self.number);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&holds_lock, flags);
+	holds[kernel] += by;
+	WRITE_ONCE(me->holds, holds[kernel] ? me->holds | BIT(kernel) :
+					      me->holds & ~BIT(kernel));
+	raw_spin_unlock_irqrestore(&holds_lock, flags);
+}
+
+int ikc_hold(unsigned int kernel)
+{
+	int ret = ikc_check_peer(kernel);
+	u32 life;
+
+	if (ret)
+		return ret;
+	life = ikc_peer_life(kernel);
+	change_hold(kernel, 1);
+	smp_mb();	/* pairs with the one in ikc_host_wait_unheld() */
+	if (READ_ONCE(ikc_entry(kernel)->state) == IKC_UP &&
+	    READ_ONCE(ikc_entry(kernel)->life) == life)
+		return 0;
+	ikc_unhold(kernel);
+	return -EHOSTDOWN;
+}
+EXPORT_SYMBOL_GPL(ikc_hold);
+
+void ikc_unhold(unsigned int kernel)
+{
+	/* who waits for it sees nothing of it used after that; a full barrier */
+	smp_mb();
+	change_hold(kernel, -1);
+	ikc_poke(0);
+}
+EXPORT_SYMBOL_GPL(ikc_unhold);
 
 /* ---- ringing ---- */
 
@@ -197,6 +265,12 @@ static void look_at(unsigned int kernel)
 		ikc_queues_peer(kernel, false);
 		ikc_heap_recall(&ikc_self.heap, kernel);
 	}
+	if (READ_ONCE(entry->state) != IKC_ABSENT) {
+		present |= BIT(kernel);
+	} else if (present & BIT(kernel)) {
+		present &= ~BIT(kernel);
+		ikc_queues_gone(kernel);
+	}
 	if (ready && life != ready && !ikc_tx_prepare(kernel)) {
 		learn(kernel, ready);
 		WRITE_ONCE(peers_up, peers_up | BIT(kernel));
@@ -225,6 +299,7 @@ static void look(struct work_struct *work)
 	ikc_channels_update();
 	if (!ikc_self.number)
 		ikc_host_update();
+	ikc_queues_changed();
 unlock:
 	mutex_unlock(&ikc_peers_mutex);
 	wake_up_all(&ikc_changed);

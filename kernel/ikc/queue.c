@@ -46,9 +46,12 @@ void ikc_queue_rang(unsigned int kernel, unsigned int number)
 
 static void add_sender(struct queue *queue, unsigned int number, unsigned int kernel)
 {
-	struct ikc_rx *rx = ikc_rx_create(kernel, number, queue->slots, queue->slot_size);
 	unsigned long flags;
+	struct ikc_rx *rx;
 
+	if (!queue->slots)
+		return;		/* a doorbell only */
+	rx = ikc_rx_create(kernel, number, queue->slots, queue->slot_size);
 	if (IS_ERR(rx)) {
 		pr_warn("no ring for kernel %u to queue %u: error %ld\n", kernel, number,
 			PTR_ERR(rx));
@@ -95,6 +98,33 @@ void ikc_queues_peer(unsigned int kernel, bool up)
 	}
 }
 
+/* A kernel does not exist any more; it had been reported down. */
+void ikc_queues_gone(unsigned int kernel)
+{
+	unsigned int number;
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	for (number = 0; number < IKC_QUEUES; number++) {
+		struct queue *queue = held_queue(number);
+
+		if (queue && queue->ops->gone)
+			queue->ops->gone(queue->context, kernel);
+	}
+}
+
+void ikc_queues_changed(void)
+{
+	unsigned int number;
+
+	lockdep_assert_held(&ikc_peers_mutex);
+	for (number = 0; number < IKC_QUEUES; number++) {
+		struct queue *queue = held_queue(number);
+
+		if (queue && queue->ops->changed)
+			queue->ops->changed(queue->context);
+	}
+}
+
 /* Broken rings whose writer has let go are made anew, for the next writer. */
 void ikc_queues_update(void)
 {
@@ -124,8 +154,10 @@ int ikc_queue_open_any(unsigned int number, u32 slots, u32 slot_size,
 
 	if (!ikc_attached())
 		return -ENODEV;
-	if (number >= IKC_QUEUES || !ikc_ring_bytes(slots, slot_size) ||
-	    ikc_ring_bytes(slots, slot_size) > IKC_ALLOC_MAX)
+	if (number >= IKC_QUEUES)
+		return -EINVAL;
+	if (slots && (!ikc_ring_bytes(slots, slot_size) ||
+		      ikc_ring_bytes(slots, slot_size) > IKC_ALLOC_MAX))
 		return -EINVAL;
 	queue = kzalloc(sizeof(*queue), GFP_KERNEL);
 	if (!queue)

@@ -280,6 +280,16 @@ int ikc_notify(unsigned int kernel, unsigned int queue)
 }
 EXPORT_SYMBOL_GPL(ikc_notify);
 
+int ikc_ring(unsigned int kernel, unsigned int queue)
+{
+	int ret = ikc_check_peer(kernel);
+
+	if (!ret && queue < IKC_QUEUES)
+		ikc_ring_queues(kernel, BIT_ULL(queue), queue);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(ikc_ring);
+
 bool ikc_wait_for_room_in(unsigned int kernel, unsigned int queue)
 {
 	struct ikc_tx *tx = find_end(kernel, queue);

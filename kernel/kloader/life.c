@@ -19,6 +19,8 @@
 
 #define WATCH_BOOT_NS	(2 * NSEC_PER_MSEC)
 #define WATCH_RUN_NS	(100 * NSEC_PER_MSEC)
+/* How long to wait for I/O that goes on in the memory of a partition that ended. */
+#define UNHELD_MS	20000
 
 static const char *const state_names[] = {
 	[SHIMOS_CREATED] = "created",
@@ -146,11 +148,28 @@ bool life_ring(struct partition *p)
 	       kloader_arch->owns_cpu(p, bell.cpu) && ikc_bell_ring(&bell);
 }
 
+/* Does no device of any kernel read or write its memory any more?  May sleep. */
+int life_check_unheld(struct partition *p, struct complaint *c)
+{
+	char name[IKC_NAME_LEN];
+	int holder = ikc_host_wait_unheld(p->ikc_kernel, UNHELD_MS);
+
+	if (holder < 0)
+		return 0;
+	ikc_kernel_name(holder, name);
+	return refuse(c, -EBUSY,
+		      "devices of '%s' still use the memory of '%s': I/O that was under way when it ended has not come back; try again when it has",
+		      name, p->name);
+}
+
 static int start(struct partition *p, u32 flags, struct complaint *c)
 {
 	int ret;
 
 	lockdep_assert_held(&p->mutex);
+	ret = life_check_unheld(p, c);
+	if (ret)
+		return ret;
 	ret = image_restage(p, c);
 	if (ret)
 		return ret;

@@ -254,6 +254,8 @@ int partition_destroy(struct partition *p, struct complaint *c)
 			     "a CPU of '%s' did not answer INIT and may still run: its CPUs and memory are kept until the machine restarts",
 			     p->name);
 	else
+		ret = life_check_unheld(p, c);
+	if (!ret)
 		WRITE_ONCE(p->gone, true);
 	mutex_unlock(&p->mutex);
 	if (ret)
@@ -262,12 +264,13 @@ int partition_destroy(struct partition *p, struct complaint *c)
 	delist(p);
 	life_quiesce(p);
 	sysfs_remove(p);
+	/* its devices go before its memory */
+	ikc_host_remove(p->ikc_kernel);
 	down_write(&p->memory_sem);
 	p->shared = NULL;
 	memory_give_back(p);
 	up_write(&p->memory_sem);
 	cpus_give_back(p->cpus, p->cpu_count);
-	ikc_host_remove(p->ikc_kernel);
 	kloader_arch->destroy(p);
 	wake_up_all(&p->event_wait);
 	wake_up_all(&p->console_wait);

@@ -19,16 +19,26 @@
  *          interrupt context (a thread on PREEMPT_RT), may not sleep
  * @peer:   @kernel came up and can write to the queue, or is gone; may sleep;
  *          optional
+ * @gone:   @kernel has been removed, its number may be another's soon; may sleep;
+ *          optional
+ * @changed: some kernel came, went, opened or closed a queue: what failed with
+ *          -ENOTCONN or -EHOSTDOWN may succeed now; may sleep; optional
+ *
+ * Those that may sleep run with IKC's table of kernels locked: they may write
+ * packets, but not open or close queues.
  */
 struct ikc_queue_ops {
 	void (*notify)(void *context, unsigned int kernel);
 	void (*peer)(void *context, unsigned int kernel, bool up);
+	void (*gone)(void *context, unsigned int kernel);
+	void (*changed)(void *context);
 };
 
 /*
  * Read queue @queue (0 to IKC_FIRST_CHANNEL - 1) of this kernel: every other
- * kernel gets a ring of @slots packets to it.  May sleep.  -EBUSY: somebody does
- * already, -EINVAL, -ENOMEM, -ENODEV: this kernel takes no part in IKC.
+ * kernel gets a ring of @slots packets to it, or none if @slots is 0: then the queue
+ * is a doorbell only, for ikc_ring().  May sleep.  -EBUSY: somebody does already,
+ * -EINVAL, -ENOMEM, -ENODEV: this kernel takes no part in IKC.
  */
 int ikc_queue_open(unsigned int queue, unsigned int slots,
 		   const struct ikc_queue_ops *ops, void *context);
@@ -74,6 +84,13 @@ int ikc_read(struct ikc_packet *pkt, unsigned int queue);
 int ikc_notify(unsigned int kernel, unsigned int queue);
 
 /*
+ * Ring for @queue of @kernel without a packet: what there is to see stands in memory
+ * that the two have agreed upon, and is written before.  Any context but NMI.
+ * Returns 0, or as ikc_write() for a kernel that is not there.
+ */
+int ikc_ring(unsigned int kernel, unsigned int queue);
+
+/*
  * The queue is empty and its reader stops polling.  True: the doorbell will ring
  * for the next packet.  False: read on, there is one.  (Paper, section 2.3.)
  */
@@ -112,6 +129,23 @@ void *ikc_pointer(u64 offset);
 void *ikc_map(unsigned int kernel, u64 physical, u32 size);
 void ikc_unmap(void *address);
 
+/* Is this @kernel's own memory?  Any context. */
+bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size);
+/*
+ * Copy @kernel's memory ranges for faster checks; they hold for as long as it is
+ * up.  Returns how many; 0 if it is not up, or if its memory can change (the
+ * host's): then ask ikc_peer_owns().  Any context.
+ */
+unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX_RANGES]);
+
+/*
+ * This kernel, or a device it drives, uses memory of @kernel: as long as it does,
+ * the memory is neither given to anybody else nor loaded with a new kernel, even
+ * if @kernel ends.  Holds are counted.  Any context.  -EHOSTDOWN: it does not run.
+ */
+int ikc_hold(unsigned int kernel);
+void ikc_unhold(unsigned int kernel);
+
 /* ---- kernels ---- */
 
 /*
@@ -123,6 +157,8 @@ int ikc_get(void);
 void ikc_put(void);
 /* This kernel's number; -ENODEV if it takes no part. */
 int ikc_self_number(void);
+/* What the user calls @kernel.  Any context. */
+void ikc_kernel_name(unsigned int kernel, char name[IKC_NAME_LEN]);
 /* Does @kernel take packets?  Any context. */
 bool ikc_kernel_ready(unsigned int kernel);
 
@@ -154,6 +190,12 @@ u32 ikc_host_up(u32 number);
  * taken back.  May sleep.
  */
 void ikc_host_down(u32 number, bool stuck);
+
+/*
+ * Wait until nobody holds memory of kernel @number, which is down.  May sleep.
+ * Returns -1, or the number of a kernel that held it all of the time.
+ */
+int ikc_host_wait_unheld(u32 number, unsigned int timeout_ms);
 
 /* ---- the control doorbell, between KLoader and an agent ---- */
 

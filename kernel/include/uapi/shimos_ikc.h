@@ -155,6 +155,7 @@ struct ikc_kernel {
 	__u32 chunks;		/* how many it has mapped */
 	__u32 bells;
 	struct shimos_bell bell[IKC_MAX_BELLS];
+	__u32 holds;		/* bitmap of kernels whose memory it uses */
 
 	/* anybody's: counts reasons to look at the table and the ports anew */
 	__u32 events __attribute__((aligned(64)));
