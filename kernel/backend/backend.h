@@ -30,11 +30,8 @@ struct user_memory {
 /* From now to the end the user's memory is held.  May sleep. */
 int user_memory_open(struct user_memory *memory, u32 kernel);
 void user_memory_close(struct user_memory *memory);
-/*
- * Make @addr reachable for user_memory_at().  May sleep.  Only in a partition that
- * owns a device is this ever necessary.  0, -EFAULT: not the user's, -ENOMEM.
- */
-int user_memory_map(struct user_memory *memory, u64 addr, u64 len);
+/* The module is unloaded: no user has a driver any more. */
+void user_memory_exit(void);
 
 /* ---- core.c ---- */
 
@@ -98,24 +95,26 @@ struct backend {
 	/* core.c's own */
 	struct list_head link;
 	struct work_struct work;
-	struct mutex mutex;		/* the steps of its life */
-	enum shimos_dev_state life;	/* mutex; read without for status */
-	bool running;			/* between start() and stop(); mutex, doorbells under RCU */
+	struct mutex mutex;		/* the steps of its life: guards running */
+	bool running;			/* between start() and stop(); doorbells look under RCU */
+	bool finished;			/* off the list; mutex */
 	unsigned long events;		/* bits of core.c: what has happened */
-	spinlock_t request_lock;	/* guards request */
+	spinlock_t lock;		/* guards all below */
+	enum shimos_dev_state life, before;	/* before it was LEAVING */
 	struct ikc_packet request;	/* START or RESET to be answered; cmd 0: none */
-	int leave_answer;		/* what the user said to REMOVE */
-	wait_queue_head_t changed;
+	bool told;			/* the user knows the device */
+	int leave_answer;		/* what it said to REMOVE; 1: nothing yet */
 	char problem[128];
-	struct backend_counters before;	/* of rings before the last start */
+	wait_queue_head_t changed;	/* any of it did */
 };
 
 /*
- * A new device for kernel @user, not announced yet: fill in features, queues,
- * config and private, then backend_announce() or backend_put() it.  May sleep.
+ * A new device for kernel @user, with an id, not announced yet: fill in features,
+ * queues, config and private, then backend_announce() or backend_put() it.  After
+ * the announcement release() is called once; before, it never is.  May sleep.
  */
 struct backend *backend_new(const struct backend_ops *ops, u32 user, const char *name);
-/* Offer it to the user, now or when it comes up.  May sleep.  Gives it its id. */
+/* Offer it to the user, now or when it comes up.  May sleep. */
 int backend_announce(struct backend *b);
 void backend_put(struct backend *b);
 /* The config space changed: tell the user.  May sleep. */
@@ -139,6 +138,9 @@ unsigned int backend_user_cpus(u32 user);
 struct backend *backend_next(u32 id);
 struct backend *backend_find(u32 id);
 int backend_remove(struct backend *b, bool force, char *text, size_t len);
+
+/* Call @look for each device until it returns something else than 0.  May sleep. */
+int backend_for_each(int (*look)(struct backend *b, void *context), void *context);
 
 int backend_core_init(void);
 void backend_core_exit(void);

@@ -9,7 +9,7 @@
 #include <linux/virtio_config.h>
 #endif
 
-int vring_init(struct vring_end *v, const struct user_memory *memory,
+int vring_open(struct vring_end *v, const struct user_memory *memory,
 	       const struct shimos_virtio_queue *queue,
 	       struct shimos_virtio_ring_state *state, u64 features)
 {

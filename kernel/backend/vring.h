@@ -59,7 +59,7 @@ struct vring_end {
 };
 
 /* Look the ring up in the user's memory.  0, or -EINVAL: it is no ring of theirs. */
-int vring_init(struct vring_end *v, const struct user_memory *memory,
+int vring_open(struct vring_end *v, const struct user_memory *memory,
 	       const struct shimos_virtio_queue *queue,
 	       struct shimos_virtio_ring_state *state, u64 features);
 

@@ -107,7 +107,7 @@ unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&peers_lock, flags);
-	if (kernel && kernel < IKC_MAX_KERNELS && peers[kernel].life) {
+	if (kernel < IKC_MAX_KERNELS) {
 		ranges = peers[kernel].ranges;
 		memcpy(range, peers[kernel].range, ranges * sizeof(*range));
 	}
@@ -123,6 +123,19 @@ void ikc_kernel_name(unsigned int kernel, char name[IKC_NAME_LEN])
 		strscpy(name, ikc_entry(kernel)->name, IKC_NAME_LEN);
 }
 EXPORT_SYMBOL_GPL(ikc_kernel_name);
+
+unsigned int ikc_kernel_cpus(unsigned int kernel)
+{
+	unsigned int i, cpus = 0;
+
+	/* which of its CPUs the host lends is not in the table */
+	if (!ikc_attached() || !kernel || kernel >= IKC_MAX_KERNELS)
+		return 0;
+	for (i = 0; i < ARRAY_SIZE(ikc_entry(kernel)->cpus); i++)
+		cpus += hweight64(READ_ONCE(ikc_entry(kernel)->cpus[i]));
+	return cpus;
+}
+EXPORT_SYMBOL_GPL(ikc_kernel_cpus);
 
 /* ---- holding memory ---- */
 

@@ -5,8 +5,10 @@
 #ifndef _SHIMOS_COMPAT_H
 #define _SHIMOS_COMPAT_H
 
+#include <linux/blkdev.h>
 #include <linux/device.h>
 #include <linux/eventfd.h>
+#include <linux/file.h>
 #include <linux/kmsg_dump.h>
 #include <linux/mm.h>
 #include <linux/version.h>
@@ -37,6 +39,70 @@ typedef size_t compat_tty_size;
 #define compat_eventfd_signal(eventfd)	eventfd_signal(eventfd, 1)
 #else
 #define compat_eventfd_signal(eventfd)	eventfd_signal(eventfd)
+#endif
+
+/* what a driver says of its virtqueues became one array of structures in 6.11 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define COMPAT_FIND_VQS_ARGS \
+	struct virtio_device *vdev, unsigned int count, struct virtqueue *vqs[], \
+	vq_callback_t *callbacks[], const char *const names[], const bool *contexts, \
+	struct irq_affinity *affinity
+#define compat_vq_name(n)	(names[n])
+#define compat_vq_callback(n)	(callbacks[n])
+#define compat_vq_context(n)	(contexts ? contexts[n] : false)
+#else
+#define COMPAT_FIND_VQS_ARGS \
+	struct virtio_device *vdev, unsigned int count, struct virtqueue *vqs[], \
+	struct virtqueue_info infos[], struct irq_affinity *affinity
+#define compat_vq_name(n)	(infos[n].name)
+#define compat_vq_callback(n)	(infos[n].callback)
+#define compat_vq_context(n)	(infos[n].ctx)
+#endif
+
+/* struct fd hides its file since 6.12 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define compat_fd_file(f)	((f).file)
+#else
+#define compat_fd_file(f)	fd_file(f)
+#endif
+
+/* a block device is opened by mode, and since 6.9 as a file */
+struct compat_bdev {
+	struct block_device *bdev;
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+	fmode_t mode;
+#else
+	struct file *file;
+#endif
+};
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+static inline int compat_bdev_open(struct compat_bdev *b, dev_t dev, bool write, void *holder)
+{
+	b->mode = FMODE_READ | FMODE_EXCL | (write ? FMODE_WRITE : 0);
+	b->bdev = blkdev_get_by_dev(dev, b->mode, holder);
+	return PTR_ERR_OR_ZERO(b->bdev);
+}
+
+static inline void compat_bdev_close(struct compat_bdev *b)
+{
+	blkdev_put(b->bdev, b->mode);
+}
+#else
+static inline int compat_bdev_open(struct compat_bdev *b, dev_t dev, bool write, void *holder)
+{
+	b->file = bdev_file_open_by_dev(dev, BLK_OPEN_READ | (write ? BLK_OPEN_WRITE : 0),
+					holder, NULL);
+	if (IS_ERR(b->file))
+		return PTR_ERR(b->file);
+	b->bdev = file_bdev(b->file);
+	return 0;
+}
+
+static inline void compat_bdev_close(struct compat_bdev *b)
+{
+	bdev_fput(b->file);
+}
 #endif
 
 /* the system core's operations got an object around them; see agent/Kbuild */

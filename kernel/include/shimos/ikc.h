@@ -132,9 +132,9 @@ void ikc_unmap(void *address);
 /* Is this @kernel's own memory?  Any context. */
 bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size);
 /*
- * Copy @kernel's memory ranges for faster checks; they hold for as long as it is
- * up.  Returns how many; 0 if it is not up, or if its memory can change (the
- * host's): then ask ikc_peer_owns().  Any context.
+ * Copy @kernel's memory ranges; they stay the same for as long as it is up.  Of the
+ * host's, and only of those, parts may be partitions': ask ikc_peer_owns().
+ * Returns how many, 0 if the kernel is not known.  Any context.
  */
 unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX_RANGES]);
 
@@ -159,6 +159,8 @@ void ikc_put(void);
 int ikc_self_number(void);
 /* What the user calls @kernel.  Any context. */
 void ikc_kernel_name(unsigned int kernel, char name[IKC_NAME_LEN]);
+/* How many CPUs @kernel has; 0: not known.  Any context. */
+unsigned int ikc_kernel_cpus(unsigned int kernel);
 /* Does @kernel take packets?  Any context. */
 bool ikc_kernel_ready(unsigned int kernel);
 

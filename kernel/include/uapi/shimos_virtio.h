@@ -18,7 +18,7 @@
 /* Queues of IKC. */
 #define SHIMOS_VIRTIO_OWNER	8	/* packets to owners */
 #define SHIMOS_VIRTIO_USER	9	/* packets to users */
-/* Doorbells, without packets: ring n % SHIMOS_VIRTIO_BELLS for virtqueue n. */
+/* Doorbells, without packets; shimos_virtio_bell() says which for a virtqueue. */
 #define SHIMOS_VIRTIO_KICK	16	/* user to owner: buffers are available */
 #define SHIMOS_VIRTIO_CALL	24	/* owner to user: buffers are used */
 #define SHIMOS_VIRTIO_BELLS	8
@@ -99,5 +99,17 @@ struct shimos_virtio_state {
 	__u64 reserved2[7];
 	struct shimos_virtio_ring_state ring[];	/* one for each queue */
 };
+
+/* Which doorbell is for virtqueue @n: the same for a network's rx and tx of a pair. */
+static inline __u32 shimos_virtio_bell(__u32 type, __u32 n)
+{
+	return (type == 1 ? n / 2 : n) % SHIMOS_VIRTIO_BELLS;
+}
+
+/* The virtqueues for which doorbell @bell is, as a bitmap. */
+static inline __u64 shimos_virtio_bell_queues(__u32 type, __u32 bell)
+{
+	return type == 1 ? 0x0003000300030003ULL << 2 * bell : 0x0101010101010101ULL << bell;
+}
 
 #endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What disk.c (threads, claiming) and disk_request.c (virtio-blk) share. */
+#ifndef _SHIMOS_DISK_H
+#define _SHIMOS_DISK_H
+
+#include <linux/blkdev.h>
+#include <linux/wait.h>
+#include <shimos/compat.h>
+
+#include "backend.h"
+
+struct disk_queue {
+	struct disk *disk;
+	struct backend_ring *ring;
+	struct task_struct *thread;
+	wait_queue_head_t wake;
+	bool kicked;			/* there may be requests */
+	struct mutex mutex;		/* guards serving and the taking end of the ring */
+	bool serving;
+	struct vring_chain chain;	/* mutex: the request being looked at */
+	atomic_t in_flight;		/* taken and not completed */
+};
+
+struct disk {
+	struct backend *backend;
+	struct compat_bdev bdev;
+	bool read_only;
+	u64 sectors;			/* of 512 bytes */
+	unsigned int block;		/* bytes, what requests are a multiple of */
+	struct disk_queue queue[];	/* one per ring */
+};
+
+/* Begin with the request in q->chain.  Process context. */
+void disk_request(struct disk_queue *q);
+
+int disk_requests_init(void);
+void disk_requests_exit(void);
+
+#endif

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests of virtio-blk (virtio 1.2, section 5.2.6) become bios whose pages are the
+ * user's own: the device reads and writes them directly.
+ */
+#include <linux/bio.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/virtio_blk.h>
+
+#include "disk.h"
+
+#define REQUESTS_KEPT	64		/* for progress when memory is short */
+
+/* What is known of a request until it is completed. */
+struct request_end {
+	struct disk_queue *queue;
+	u8 *status;			/* in the user's memory */
+	u32 written;			/* bytes it may read, without the status */
+	u16 head;
+};
+
+struct disk_bio {
+	struct request_end end;
+	struct bio bio;			/* last: its vectors follow */
+};
+
+/* Requests that have no asynchronous form, in a thread that may wait. */
+struct slow_request {
+	struct work_struct work;
+	struct request_end end;
+	sector_t sector, sectors;
+	bool discard, unmap;
+};
+
+static struct bio_set disk_bios;
+
+/* ---- ending ---- */
+
+static void count_error(struct backend_ring *ring)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ring->count.errors++;
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+static void end_request(const struct request_end *end, u8 status)
+{
+	struct disk_queue *q = end->queue;
+
+	WRITE_ONCE(*end->status, status);
+	if (status != VIRTIO_BLK_S_OK)
+		count_error(q->ring);
+	backend_complete(q->ring, end->head, status == VIRTIO_BLK_S_OK ? end->written + 1 : 1);
+	/* last: stop() may go on */
+	if (atomic_dec_and_test(&q->in_flight))
+		wake_up_all(&q->wake);
+}
+
+static u8 to_status(blk_status_t status)
+{
+	if (!status)
+		return VIRTIO_BLK_S_OK;
+	return status == BLK_STS_NOTSUPP ? VIRTIO_BLK_S_UNSUPP : VIRTIO_BLK_S_IOERR;
+}
+
+static void bio_done(struct bio *bio)
+{
+	struct request_end end = container_of(bio, struct disk_bio, bio)->end;
+	u8 status = to_status(bio->bi_status);
+
+	bio_put(bio);
+	end_request(&end, status);
+}
+
+/* ---- reading and writing ---- */
+
+/* Does the range lie on the disk, in whole blocks? */
+static bool is_on_disk(const struct disk *disk, u64 sector, u64 sectors)
+{
+	u64 mask = disk->block / SECTOR_SIZE - 1;
+
+	return !((sector | sectors) & mask) && sectors <= disk->sectors &&
+	       sector <= disk->sectors - sectors;
+}
+
+static bool add_data(struct disk *disk, struct bio *bio, const struct vring_segment *seg,
+		     unsigned int count)
+{
+	unsigned int dma_mask = bdev_dma_alignment(disk->bdev.bdev) | (SECTOR_SIZE - 1);
+
+	for (; count--; seg++) {
+		if ((offset_in_page(seg->data) | seg->len) & dma_mask ||
+		    bio_add_page(bio, virt_to_page(seg->data), seg->len,
+				 offset_in_page(seg->data)) != seg->len)
+			return false;
+	}
+	return true;
+}
+
+static struct bio *new_bio(struct disk *disk, const struct request_end *end,
+			   unsigned int segments, blk_opf_t opf)
+{
+	struct bio *bio = bio_alloc_bioset(disk->bdev.bdev, segments, opf, GFP_NOIO,
+					   &disk_bios);
+
+	container_of(bio, struct disk_bio, bio)->end = *end;
+	bio->bi_end_io = bio_done;
+	return bio;
+}
+
+static void transfer(struct disk_queue *q, struct request_end *end, u64 sector, bool write)
+{
+	const struct vring_segment *seg = &q->chain.seg[write ? 1 : q->chain.out];
+	unsigned int count = write ? q->chain.out - 1 : q->chain.in - 1;
+	struct backend_counters *counters = &q->ring->count;
+	struct disk *disk = q->disk;
+	struct bio *bio;
+	u64 bytes;
+
+	if (write && disk->read_only) {
+		end_request(end, VIRTIO_BLK_S_IOERR);
+		return;
+	}
+	bio = new_bio(disk, end, count, (write ? REQ_OP_WRITE : REQ_OP_READ) | REQ_SYNC);
+	bio->bi_iter.bi_sector = sector;
+	if (!count || !add_data(disk, bio, seg, count) ||
+	    !is_on_disk(disk, sector, bio_sectors(bio))) {
+		bio_put(bio);
+		end_request(end, VIRTIO_BLK_S_IOERR);
+		return;
+	}
+	bytes = bio->bi_iter.bi_size;
+	if (write) {
+		counters->writes++;
+		counters->write_bytes += bytes;
+	} else {
+		counters->reads++;
+		counters->read_bytes += bytes;
+		container_of(bio, struct disk_bio, bio)->end.written = bytes;
+	}
+	counters->direct_bytes += bytes;
+	submit_bio(bio);
+}
+
+static void flush(struct disk_queue *q, struct request_end *end)
+{
+	q->ring->count.others++;
+	submit_bio(new_bio(q->disk, end, 0, REQ_OP_WRITE | REQ_PREFLUSH));
+}
+
+/* ---- discard and write zeroes ---- */
+
+static void slow_work(struct work_struct *work)
+{
+	struct slow_request *r = container_of(work, struct slow_request, work);
+	struct block_device *bdev = r->end.queue->disk->bdev.bdev;
+	int ret;
+
+	if (r->discard)
+		ret = blkdev_issue_discard(bdev, r->sector, r->sectors, GFP_NOIO);
+	else
+		ret = blkdev_issue_zeroout(bdev, r->sector, r->sectors, GFP_NOIO,
+					   r->unmap ? 0 : BLKDEV_ZERO_NOUNMAP);
+	end_request(&r->end, to_status(errno_to_blk_status(ret)));
+	kfree(r);
+}
+
+static void discard_or_zero(struct disk_queue *q, struct request_end *end, bool discard)
+{
+	const struct vring_segment *seg = &q->chain.seg[1];
+	struct virtio_blk_discard_write_zeroes range;
+	struct slow_request *r;
+	u32 flags;
+
+	if (q->disk->read_only || q->chain.out != 2 || seg->len != sizeof(range)) {
+		end_request(end, VIRTIO_BLK_S_IOERR);
+		return;
+	}
+	memcpy(&range, seg->data, sizeof(range));	/* once, then checked */
+	barrier();
+	flags = le32_to_cpu(range.flags);
+	if (flags & ~(discard ? 0 : VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP)) {
+		end_request(end, VIRTIO_BLK_S_UNSUPP);
+		return;
+	}
+	r = kzalloc(sizeof(*r), GFP_NOIO);
+	if (!r || !is_on_disk(q->disk, le64_to_cpu(range.sector), le32_to_cpu(range.num_sectors))) {
+		kfree(r);
+		end_request(end, VIRTIO_BLK_S_IOERR);
+		return;
+	}
+	q->ring->count.others++;
+	r->end = *end;
+	r->sector = le64_to_cpu(range.sector);
+	r->sectors = le32_to_cpu(range.num_sectors);
+	r->discard = discard;
+	r->unmap = flags & VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP;
+	INIT_WORK(&r->work, slow_work);
+	queue_work(system_unbound_wq, &r->work);
+}
+
+/* ---- the rest ---- */
+
+static void get_id(struct disk_queue *q, struct request_end *end)
+{
+	const struct vring_segment *seg = &q->chain.seg[q->chain.out];
+	char id[VIRTIO_BLK_ID_BYTES + 1] = {};
+
+	if (q->chain.in != 2 || seg->len < VIRTIO_BLK_ID_BYTES) {
+		end_request(end, VIRTIO_BLK_S_IOERR);
+		return;
+	}
+	snprintf(id, sizeof(id), "shimos-%s", kbasename(q->disk->backend->name));
+	memcpy(seg->data, id, VIRTIO_BLK_ID_BYTES);
+	end->written = VIRTIO_BLK_ID_BYTES;
+	q->ring->count.others++;
+	end_request(end, VIRTIO_BLK_S_OK);
+}
+
+void disk_request(struct disk_queue *q)
+{
+	struct vring_chain *chain = &q->chain;
+	const struct vring_segment *last = &chain->seg[chain->out + chain->in - 1];
+	const struct virtio_blk_outhdr *hdr = chain->seg[0].data;
+	struct request_end end = { .queue = q, .head = chain->head };
+	u64 sector;
+	u32 type;
+
+	if (!chain->out || chain->seg[0].len != sizeof(*hdr) || !chain->in || last->len != 1) {
+		backend_break(q->disk->backend, "a request without header or room for its status");
+		return;
+	}
+	/* more than the ring holds: it makes the same ones available again and again */
+	if (atomic_inc_return(&q->in_flight) > q->ring->v.size) {
+		atomic_dec(&q->in_flight);
+		backend_break(q->disk->backend, "more requests than the ring holds");
+		return;
+	}
+	end.status = last->data;
+	type = le32_to_cpu(READ_ONCE(hdr->type));
+	sector = le64_to_cpu(READ_ONCE(hdr->sector));
+	switch (type) {
+	case VIRTIO_BLK_T_IN:
+		transfer(q, &end, sector, false);
+		break;
+	case VIRTIO_BLK_T_OUT:
+		transfer(q, &end, sector, true);
+		break;
+	case VIRTIO_BLK_T_FLUSH:
+		flush(q, &end);
+		break;
+	case VIRTIO_BLK_T_DISCARD:
+		discard_or_zero(q, &end, true);
+		break;
+	case VIRTIO_BLK_T_WRITE_ZEROES:
+		discard_or_zero(q, &end, false);
+		break;
+	case VIRTIO_BLK_T_GET_ID:
+		get_id(q, &end);
+		break;
+	default:
+		end_request(&end, VIRTIO_BLK_S_UNSUPP);
+	}
+}
+
+int disk_requests_init(void)
+{
+	return bioset_init(&disk_bios, REQUESTS_KEPT, offsetof(struct disk_bio, bio),
+			   BIOSET_NEED_BVECS);
+}
+
+void disk_requests_exit(void)
+{
+	bioset_exit(&disk_bios);
+}

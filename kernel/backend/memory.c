@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The user's memory as this kernel reaches it, page transfer without mapping per
+ * request (SHIMOS 2009, section 3.2.2).
+ *
+ * On the host a partition's memory has been taken from the page allocator: it is in
+ * the direct map and has pages.  In a partition that owns a device, the user's memory
+ * is not RAM of this kernel: it is added as device memory, which gives it both, when
+ * a user's first driver starts, and stays until this module is unloaded.
+ */
+#include <linux/io.h>
+#include <linux/memremap.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "backend.h"
+
+#define GRANULE	SZ_2M		/* in which memory can be added */
+
+struct added {
+	struct list_head link;		/* added_mutex */
+	struct dev_pagemap map;
+	u64 start, end;
+};
+
+static LIST_HEAD(added_list);
+static DEFINE_MUTEX(added_mutex);
+
+static bool is_owned(const struct user_memory *memory, u64 addr, u64 len)
+{
+	const struct ikc_range *r;
+	unsigned int i;
+
+	for (i = 0; i < memory->ranges; i++) {
+		r = &memory->range[i];
+		if (addr >= r->start && addr - r->start < r->size)
+			return len <= r->size - (addr - r->start);
+	}
+	return !memory->ranges && ikc_peer_owns(memory->kernel, addr, len);
+}
+
+void *user_memory_at(const struct user_memory *memory, u64 addr, u64 len)
+{
+	if (!len || !is_owned(memory, addr, len))
+		return NULL;
+	return phys_to_virt(addr);
+}
+
+/* ---- adding memory that is not this kernel's ---- */
+
+static int add(u64 start, u64 end)
+{
+	struct added *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	void *addr;
+
+	if (!a)
+		return -ENOMEM;
+	a->start = start;
+	a->end = end;
+	a->map.type = MEMORY_DEVICE_GENERIC;
+	a->map.range.start = start;
+	a->map.range.end = end - 1;
+	a->map.nr_range = 1;
+	addr = memremap_pages(&a->map, numa_node_id());
+	if (IS_ERR(addr)) {
+		pr_warn("memory of another kernel at %#llx, %llu MiB, cannot be reached: error %ld\n",
+			start, (end - start) >> 20, PTR_ERR(addr));
+		kfree(a);
+		return PTR_ERR(addr);
+	}
+	list_add_tail(&a->link, &added_list);
+	return 0;
+}
+
+/*
+ * What stands in the way in [@start, @end): the first piece that has been added or is
+ * this kernel's own.
+ */
+static void find_obstacle(u64 start, u64 end, u64 *from, u64 *to)
+{
+	struct ikc_range own[IKC_MAX_RANGES];
+	unsigned int i, n = ikc_peer_ranges(ikc_self_number(), own);
+	struct added *a;
+
+	*from = *to = end;
+	for (i = 0; i < n; i++) {
+		u64 low = ALIGN_DOWN(own[i].start, GRANULE);
+		u64 high = ALIGN(own[i].start + own[i].size, GRANULE);
+
+		if (low < *from && high > start) {
+			*from = low;
+			*to = high;
+		}
+	}
+	list_for_each_entry(a, &added_list, link)
+		if (a->start < *from && a->end > start) {
+			*from = a->start;
+			*to = a->end;
+		}
+}
+
+/* Add what is neither there already nor this kernel's own. */
+static int add_missing(u64 start, u64 end)
+{
+	u64 from, to;
+	int ret = 0;
+
+	start = ALIGN_DOWN(start, GRANULE);
+	end = ALIGN(end, GRANULE);
+	while (start < end && !ret) {
+		find_obstacle(start, end, &from, &to);
+		if (from > start)
+			ret = add(start, from);
+		start = to;
+	}
+	return ret;
+}
+
+static int add_all(const struct ikc_range *range, unsigned int ranges)
+{
+	unsigned int i;
+	int ret = 0;
+
+	mutex_lock(&added_mutex);
+	for (i = 0; i < ranges && !ret; i++)
+		ret = add_missing(range[i].start, range[i].start + range[i].size);
+	mutex_unlock(&added_mutex);
+	return ret;
+}
+
+void user_memory_exit(void)
+{
+	struct added *a, *next;
+
+	list_for_each_entry_safe(a, next, &added_list, link) {
+		memunmap_pages(&a->map);
+		kfree(a);
+	}
+}
+
+/* ---- a device's view ---- */
+
+int user_memory_open(struct user_memory *memory, u32 kernel)
+{
+	int ret = ikc_hold(kernel);
+
+	if (ret)
+		return ret;
+	memory->kernel = kernel;
+	memory->ranges = ikc_peer_ranges(kernel, memory->range);
+	ret = ikc_self_number() ? add_all(memory->range, memory->ranges) : 0;
+	if (!kernel)
+		memory->ranges = 0;	/* parts of it are partitions' */
+	if (ret)
+		ikc_unhold(kernel);
+	return ret;
+}
+
+void user_memory_close(struct user_memory *memory)
+{
+	ikc_unhold(memory->kernel);
+}
