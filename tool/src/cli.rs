@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use crate::config::OnReboot;
+use crate::devices::spec::{self, Wanted};
 use crate::{cpulist, duration, name, size};
 
 const EXIT_CODES: &str = "\
@@ -16,8 +17,8 @@ Exit codes:
   130  interrupted by Ctrl-C, what was half done is undone (128 + n: signal n)
 
 Environment:
-  SHIMOS_MODULES      directory with <kernel version>/shimos_ikc.ko and shimos_agent.ko,
-                      instead of /lib/modules/<kernel version>/updates/dkms
+  SHIMOS_MODULES      directory with <kernel version>/shimos_ikc.ko, shimos_agent.ko and
+                      shimos_virtio.ko, instead of /lib/modules/<kernel version>/updates/dkms
   SHIMOS_INIT_BINARY  the init for partitions, instead of /usr/lib/shimos/init";
 
 #[derive(Debug, Parser)]
@@ -68,6 +69,23 @@ pub enum Command {
     /// kernel that has not panicked and is built without CONFIG_X86_MCE, as
     /// Debian 12's cloud kernel is: use drgn, or crash --minimal, for these.
     Dump(Dump),
+    /// Share disks and networks of this kernel with another one that runs
+    ///
+    /// The other kernel gets a virtio disk (/dev/vda and so on) for each --disk and a
+    /// network interface for each --net. Works on the host, with the name of a
+    /// partition, and in a partition, with the name of another one or "host".
+    Attach(Attach),
+    /// Take a shared device away from another kernel
+    ///
+    /// Refused while it is in use there, by a mount for example. Works on the host and
+    /// in a partition, for what that kernel shares.
+    Detach(Detach),
+    /// List the devices that this kernel shares with others
+    ///
+    /// Reads and writes are the user's; for networks what it received and sent. DIRECT
+    /// went to and from the user's own pages, COPIED was copied on the way. Works on
+    /// the host and in a partition.
+    Devices(Json),
     /// Measure the round trip of messages to another kernel
     ///
     /// Through the echo service that every kernel of the machine has. Works on the
@@ -127,6 +145,9 @@ pub struct Run {
     #[arg(long, value_name = "PARAMETERS", allow_hyphen_values = true)]
     pub cmdline: Option<String>,
 
+    #[command(flatten)]
+    pub share: Share,
+
     /// Do not put the agent into the initrd: no console, no orderly stop, weaker containment
     #[arg(long)]
     pub no_agent: bool,
@@ -150,6 +171,76 @@ pub struct Run {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What to share. On the command line of `run`, --disk replaces the file's disks and
+/// --net its nets.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Share {
+    /// Share a disk with it, a block device or a file: PATH[,ro][,queues=N][,iops=N][,bw=SIZE][,size=SIZE]
+    ///
+    /// May be given several times. ro: it may only read. queues: how many, each with a
+    /// thread here [default: as many as it has CPUs]. iops, bw: at most so many requests
+    /// and bytes per second, each for reading and for writing. size: only so much of the
+    /// file. A block device must not be in use here, mounted for example.
+    #[arg(long = "disk", value_name = "SPEC", value_parser = spec::disk)]
+    pub disks: Vec<spec::Disk>,
+
+    /// Give it a network interface in a bridge here: BRIDGE[,mac=MAC][,queues=N][,mtu=N][,name=IFNAME]
+    ///
+    /// May be given several times. "p2p" instead of a bridge: connected with an interface
+    /// here and nothing else. mac: of its interface [default: made from the names, always
+    /// the same]. queues: pairs of them [default: as many as it has CPUs]. mtu [default:
+    /// the bridge's, or 1500]. name: of the interface here, %d becomes a number [default:
+    /// shm-NAME%d].
+    #[arg(long = "net", value_name = "SPEC", value_parser = spec::net)]
+    pub nets: Vec<spec::Net>,
+}
+
+impl Share {
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            disks: self.disks.clone(),
+            nets: self.nets.clone(),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("what").args(["disks", "nets"]).required(true).multiple(true))]
+pub struct Attach {
+    /// Name of a kernel: a partition's, or "host"
+    pub name: String,
+
+    #[command(flatten)]
+    pub share: Share,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("which").args(["disk", "net", "id"]).required(true))]
+pub struct Detach {
+    /// Name of the kernel that has it: a partition's, or "host"
+    pub name: String,
+
+    /// The disk: the path that it was shared by, or another one that leads to it
+    #[arg(long, value_name = "PATH")]
+    pub disk: Option<String>,
+
+    /// The network device: its interface here
+    #[arg(long, value_name = "IFNAME")]
+    pub net: Option<String>,
+
+    /// The number that `shimos devices` shows
+    #[arg(long, value_name = "N")]
+    pub id: Option<u32>,
+
+    /// Even if it is in use there: whoever uses it gets errors
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// A whole list as one value; clap takes a plain `Vec` for repeated options.
@@ -361,6 +452,19 @@ mod tests {
         assert_eq!(run.memory, Some(1 << 30));
         assert_eq!(run.on_reboot, Some(OnReboot::Restart));
         assert_eq!(run.timeout, Duration::from_secs(60));
+        assert!(run.share.wanted().is_empty());
+    }
+
+    #[test]
+    fn devices() {
+        let cli = parse("shimos run web --disk /dev/vdb --disk a.img,ro --net br0").unwrap();
+        let Command::Run(run) = cli.command else {
+            panic!()
+        };
+        let wanted = run.share.wanted();
+        assert_eq!((wanted.disks.len(), wanted.nets.len()), (2, 1));
+        assert!(parse("shimos attach web --disk a --net p2p").is_ok());
+        assert!(parse("shimos detach web --id 3 --force").is_ok());
     }
 
     #[test]
@@ -373,6 +477,12 @@ mod tests {
             ("shimos run web --timeout x", "no time"),
             ("shimos stop", "NAME"),
             ("shimos frob", "frob"),
+            ("shimos run web --disk a,rw", "'rw' is no option"),
+            ("shimos attach web", "--disk"),
+            ("shimos attach --disk a", "NAME"),
+            ("shimos attach web --net br0,mtu=1", "mtu=1"),
+            ("shimos detach web", "--disk"),
+            ("shimos detach web --id 1 --net a", "cannot be used with"),
             ("shimos ping", "NAME"),
             ("shimos ping web -c 0", "0 is not in"),
             ("shimos ping web -i -1", "-1"),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::devices::spec;
 use crate::error::{Error, IoContext, Result};
 use crate::{cpulist, name, size};
 
@@ -18,6 +19,28 @@ pub struct Config {
     pub initrd: Option<PathBuf>,
     pub cmdline: Option<String>,
     pub on_reboot: Option<OnReboot>,
+    /// As for `--disk` and `--net`.
+    pub disks: Option<Vec<String>>,
+    pub nets: Option<Vec<String>>,
+}
+
+impl Config {
+    pub fn disks(&self) -> Result<Vec<spec::Disk>> {
+        specs("disks", self.disks.as_deref(), spec::disk)
+    }
+
+    pub fn nets(&self) -> Result<Vec<spec::Net>> {
+        specs("nets", self.nets.as_deref(), spec::net)
+    }
+}
+
+fn specs<T>(
+    key: &str,
+    list: Option<&[String]>,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>> {
+    let parse = |text: &String| parse(text).map_err(|e| Error::new(format!("{key}: {e}")));
+    list.unwrap_or_default().iter().map(parse).collect()
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
@@ -56,6 +79,8 @@ fn parse(text: &str) -> Result<Config> {
     if let Some(value) = &config.memory {
         size::parse(value).map_err(|e| Error::new(format!("memory: {e}")))?;
     }
+    config.disks()?;
+    config.nets()?;
     Ok(config)
 }
 
@@ -67,12 +92,16 @@ mod tests {
     fn a_whole_file() {
         let config = parse(
             "# web\nname = \"web\"\ncpus = \"2-3\"\nmemory = \"1G\"\nkernel = \"/boot/k\"\n\
-             initrd = \"/boot/i\"\ncmdline = \"quiet\"\non_reboot = \"restart\"\n",
+             initrd = \"/boot/i\"\ncmdline = \"quiet\"\non_reboot = \"restart\"\n\
+             disks = [\"/dev/vdb\", \"root.img,ro\"]\nnets = [\"br0\"]\n",
         )
         .unwrap();
         assert_eq!(config.name.as_deref(), Some("web"));
         assert_eq!(config.on_reboot, Some(OnReboot::Restart));
+        assert!(config.disks().unwrap()[1].read_only);
+        assert_eq!(config.nets().unwrap().len(), 1);
         assert_eq!(parse("").unwrap(), Config::default());
+        assert!(Config::default().disks().unwrap().is_empty());
     }
 
     #[test]
@@ -86,6 +115,9 @@ mod tests {
             ("name = \"a b\"", &["letters"]),
             ("cpus = \"3-2\"", &["cpus", "backwards"]),
             ("memory = \"1X\"", &["memory", "unit"]),
+            ("disks = [\"a,rw\"]", &["disks", "'rw' is no option"]),
+            ("disks = \"a\"", &["line 1", "sequence"]),
+            ("nets = [\"\"]", &["nets", "no bridge"]),
             ("on_reboot = \"maybe\"", &["maybe", "restart"]),
             ("name = ", &["line 1"]),
         ] {

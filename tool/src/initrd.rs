@@ -1,4 +1,4 @@
-//! The partition's initrd: our cpio with the agent, then the user's as it is.
+//! The partition's initrd: our cpio with init and modules, then the user's as it is.
 //!
 //! The kernel unpacks archives one after the other, each compressed in its own
 //! way, so that the user's need not be touched.
@@ -12,7 +12,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::cpio::Archive;
 use crate::error::{Error, IoContext, Result};
-use crate::modules;
+use crate::partition_modules::Module;
 
 /// Loads the modules in the partition, then becomes the original init.
 const INIT: &str = "/usr/lib/shimos/init";
@@ -22,8 +22,8 @@ pub fn init_path() -> PathBuf {
     std::env::var_os("SHIMOS_INIT_BINARY").map_or_else(|| INIT.into(), PathBuf::from)
 }
 
-/// What the agent needs, as an archive for the kernel `version`.
-pub fn agent_archive(version: &str) -> Result<Vec<u8>> {
+/// What the partition needs before its own init, as an archive.
+pub fn agent_archive(modules: &[Module]) -> Result<Vec<u8>> {
     let path = init_path();
     let init = std::fs::read(&path)
         .or_fail(format_args!("cannot read {}", path.display()))
@@ -33,20 +33,25 @@ pub fn agent_archive(version: &str) -> Result<Vec<u8>> {
     if !init.starts_with(b"\x7fELF") {
         return Err(Error::new(format!("{} is no program", path.display())));
     }
-    let ikc = modules::read(version, "shimos_ikc")?;
-    let agent = modules::read(version, "shimos_agent")?;
-    Ok(archive(&init, &ikc, &agent))
+    Ok(archive(&init, modules))
 }
 
-fn archive(init: &[u8], ikc: &[u8], agent: &[u8]) -> Vec<u8> {
+/// The init finds in /shimos/modules which ones to load, in this order.
+fn archive(init: &[u8], modules: &[Module]) -> Vec<u8> {
     let mut archive = Archive::default();
     archive.directory("/dev");
     archive.character_device("/dev/console", 0o600, 5, 1);
     archive.character_device("/dev/kmsg", 0o644, 1, 11);
     archive.directory("/shimos");
     archive.file("/shimos/init", 0o755, init);
-    archive.file("/shimos/ikc.ko", 0o644, ikc);
-    archive.file("/shimos/agent.ko", 0o644, agent);
+    let mut list = String::new();
+    for module in modules {
+        let path = format!("/shimos/{}.ko", module.name);
+        archive.file(&path, 0o644, &module.data);
+        list.push_str(&path);
+        list.push('\n');
+    }
+    archive.file("/shimos/modules", 0o644, list.as_bytes());
     archive.finish()
 }
 
@@ -93,7 +98,13 @@ mod tests {
         let mut user = tempfile::tempfile().unwrap();
         user.write_all(b"\x1f\x8brest").unwrap();
         io::Seek::rewind(&mut user).unwrap();
-        let first = archive(b"\x7fELFinit", b"i", b"a");
+        let module = |name: &str| Module {
+            name: name.into(),
+            data: vec![1, 2, 3],
+        };
+        let first = archive(b"\x7fELFinit", &[module("a"), module("b_c")]);
+        let list = b"/shimos/a.ko\n/shimos/b_c.ko\n";
+        assert!(memchr::memmem::find(&first, list).is_some());
         assert_eq!(first.len() % 4, 0);
         let mut file = combine(&first, Some(&user)).unwrap();
         let mut all = Vec::new();

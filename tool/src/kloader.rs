@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 
-use crate::abi::{self, Argument as _, TargetCall};
+use crate::abi::{self, Argument as _, TargetCall, text};
 use crate::device::{
     Cause, Change, CreateRequest, Device, Info, Outcome, Range, Refusal, State, Status,
 };
@@ -68,13 +68,6 @@ impl KLoader {
     fn target(&self, call: TargetCall, id: u32, flags: u32) -> Outcome<()> {
         abi::target(&self.file, call, id, flags).map_err(|e| self.refusal(e))
     }
-}
-
-/// A C string out of a fixed field; what is no UTF-8 is replaced.
-fn text(field: &[u8]) -> String {
-    let end = field.iter().position(|b| *b == 0).unwrap_or(field.len());
-    let bytes = field.get(..end).unwrap_or_default();
-    String::from_utf8_lossy(bytes).trim_end().to_string()
 }
 
 fn status_from(raw: &abi::Status) -> Status {
@@ -219,14 +212,6 @@ impl Device for KLoader {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fixed_fields() {
-        assert_eq!(text(b"web\0junk"), "web");
-        assert_eq!(text(b"no end"), "no end");
-        assert_eq!(text(b"a\xffb\n\0"), "a\u{fffd}b");
-        assert_eq!(text(b""), "");
-    }
 
     #[test]
     fn hostile_counts_are_bounded() {

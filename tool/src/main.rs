@@ -7,6 +7,7 @@ mod config;
 mod cpio;
 mod cpulist;
 mod device;
+mod devices;
 mod duration;
 mod error;
 #[cfg(test)]
@@ -22,9 +23,11 @@ mod lookup;
 mod modules;
 mod name;
 mod output;
+mod partition_modules;
 mod progress;
 mod size;
 mod smt;
+mod stock;
 mod terminal;
 mod vmcore;
 mod waiting;
@@ -61,6 +64,9 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Ping(args) => commands::ping::run(&args),
         Command::Perf(args) => commands::perf::run(&args),
         Command::Ikc(args) => commands::ikc::run(&args),
+        Command::Attach(args) => commands::attach::run(&args),
+        Command::Detach(args) => commands::detach::run(&args),
+        Command::Devices(args) => commands::devices::run(&args),
         command => with_device(command, &KLoader::open()?, verbose),
     }
 }
@@ -81,6 +87,9 @@ fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> 
         | Command::Ping(_)
         | Command::Perf(_)
         | Command::Ikc(_)
+        | Command::Attach(_)
+        | Command::Detach(_)
+        | Command::Devices(_)
         | Command::Completions { .. }
         | Command::Man { .. } => Ok(()),
     }

@@ -47,11 +47,15 @@ pub fn read(version: &str, name: &str) -> Result<Vec<u8>> {
                 .hint(build_hint(version)),
         );
     };
+    read_file(&path, version).map_err(|e| e.hint(build_hint(version)))
+}
+
+/// The same for one whose file is known.
+pub fn read_file(path: &Path, version: &str) -> Result<Vec<u8>> {
     let shown = path.display();
-    let data = decompressed(&path)
+    let data = decompressed(path)
         .map_err(|e| Error::new(format!("cannot read module {shown}: {}", io_text(&e))))?;
-    check(&data, version)
-        .map_err(|why| Error::new(format!("module {shown} {why}")).hint(build_hint(version)))?;
+    check(&data, version).map_err(|why| Error::new(format!("module {shown} {why}")))?;
     Ok(data)
 }
 

@@ -22,6 +22,9 @@ fn wrong_usage_is_2() {
         &["run", "web", "--cpus", "3-2"],
         &["stop"],
         &["dump", "web"],
+        &["attach", "web"],
+        &["attach", "web", "--disk", "a,rw"],
+        &["detach", "web"],
     ] {
         let output = shimos(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -63,11 +66,30 @@ fn without_ikc_it_is_1_with_one_line_of_why() {
     if Path::new("/dev/ikc").exists() {
         return;
     }
-    for args in [&["ping", "web"][..], &["perf", "web"], &["ikc", "--json"]] {
+    for args in [
+        &["ping", "web"][..],
+        &["perf", "web"],
+        &["ikc", "--json"],
+        &["attach", "web", "--net", "p2p"],
+    ] {
         let output = shimos(args);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(text.starts_with("shimos: there is no /dev/ikc"), "{text}");
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn without_a_back_end_it_is_1_with_one_line_of_why() {
+    if Path::new("/dev/shimos-devices").exists() {
+        return;
+    }
+    for args in [&["devices"][..], &["detach", "web", "--id", "1"]] {
+        let output = shimos(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(output.stdout.is_empty());
     }

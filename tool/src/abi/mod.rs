@@ -1,14 +1,21 @@
 //! The ioctl interface of `/dev/shimos`, as `kernel/include/uapi/shimos.h`
-//! defines it. This folder holds all the `unsafe` code of the tool.
+//! defines it, and of the other devices that the tool speaks to. This folder holds
+//! all the `unsafe` code of the tool.
 #![allow(unsafe_code)]
 
+pub mod devices;
+mod field;
+pub mod loops;
 mod raw;
 mod shared;
 mod signals;
 
+pub use field::text;
 pub use raw::*;
 pub use shared::*;
 pub use signals::{catch_signals, pending_signal};
 
+#[cfg(test)]
+mod layout_check;
 #[cfg(test)]
 mod layout_test;

@@ -33,13 +33,16 @@ pub struct Header {
 /// Only for `repr(C)` structures of integers and arrays of integers whose
 /// first field is the header.
 pub unsafe trait Argument: Sized {
+    /// The version of the interface that the structure belongs to.
+    const VERSION: u32 = ABI_VERSION;
+
     /// All zero but for the header.
     fn new() -> Self {
         // SAFETY: the trait's contract: all zero is valid for integers.
         let mut argument: Self = unsafe { std::mem::zeroed() };
         let header = Header {
             size: size_of::<Self>() as u32,
-            version: ABI_VERSION,
+            version: Self::VERSION,
         };
         // SAFETY: the trait's contract: the first field is a Header.
         unsafe { (&raw mut argument).cast::<Header>().write(header) };

@@ -11,9 +11,10 @@ use serde::Serialize;
 use crate::abi::ABI_VERSION;
 use crate::cli;
 use crate::device::{Device, Info};
+use crate::devices::node;
 use crate::error::{Error, Result, io_text};
 use crate::kloader::{self, KLoader};
-use crate::{cpulist, initrd, kernel_image, modules, output, size};
+use crate::{cpulist, initrd, kernel_image, modules, output, partition_modules, size};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -71,6 +72,7 @@ pub fn run(args: &cli::Json) -> Result<()> {
     let mut checks = vec![root()];
     checks.extend(host.checks());
     checks.push(device(&host));
+    checks.push(shared_devices(&host));
     checks.extend(partition_parts(Path::new("/boot")));
     let ok = checks.iter().all(|c| c.verdict != Verdict::Fail);
     if args.json {
@@ -235,14 +237,42 @@ fn kernel(path: &Path) -> Check {
         .into_iter()
         .filter(|module| modules::find(&version, module).is_none())
         .collect();
-    if missing.is_empty() {
-        Check::ok(NAME, format!("{version}, with modules"))
-    } else {
-        Check::warn(
+    let build = modules::build_hint(&version);
+    let build = build.trim_start_matches("try: ");
+    if !missing.is_empty() {
+        let found = format!("{version} has no {}", missing.join(" and "));
+        return Check::warn(NAME, found, build);
+    }
+    match partition_modules::missing(&version) {
+        None => Check::ok(NAME, format!("{version}, with modules")),
+        Some(why) => Check::warn(
             NAME,
-            format!("{version} has no {}", missing.join(" and ")),
-            modules::build_hint(&version).trim_start_matches("try: "),
-        )
+            format!("{version}, with modules, but shared devices cannot be used in it: {why}"),
+            format!("apt install linux-image-{version} && depmod {version}; {build}"),
+        ),
+    }
+}
+
+/// Can disks and networks of this kernel be shared?
+fn shared_devices(host: &Host) -> Check {
+    const NAME: &str = "shared devices";
+    let release = host.release();
+    if host.root.join("sys/module").join(node::MODULE).exists() {
+        return Check::ok(NAME, format!("{} is loaded", node::MODULE));
+    }
+    match modules::find(&release, node::MODULE) {
+        Some(path) => Check::ok(
+            NAME,
+            format!("loaded when they are needed: {}", path.display()),
+        ),
+        None => Check::warn(
+            NAME,
+            format!(
+                "there is no module {} for the running kernel {release}: no --disk and --net",
+                node::MODULE
+            ),
+            modules::build_hint(&release).trim_start_matches("try: "),
+        ),
     }
 }
 
@@ -640,6 +670,16 @@ mod tests {
             (&path(3), "1,3"),
         ]);
         assert_eq!(host.siblings().found, "these share a core: 0,2 1,3");
+    }
+
+    #[test]
+    fn the_back_end() {
+        let (_work, loaded) = host(&[("sys/module/shimos_backend/refcnt", "0")]);
+        assert_eq!(shared_devices(&loaded).verdict, Verdict::Ok);
+        let (_work, none) = host(&[("proc/sys/kernel/osrelease", "0.0-none")]);
+        let check = shared_devices(&none);
+        assert_eq!(check.verdict, Verdict::Warn);
+        assert!(check.fix.unwrap().contains("linux-headers-0.0-none"));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! One file per command.
 
+pub mod attach;
 pub mod console;
+pub mod detach;
+pub mod devices;
 pub mod docs;
 pub mod doctor;
 pub mod dump;

@@ -32,7 +32,7 @@ fn restart(device: &dyn Device, args: &cli::Restart, name: &str) -> Result<()> {
     interrupt::check()?;
     let with_agent = kernel_cmdline::has_agent(&status.cmdline);
     match bring_up(device, status.id, name, with_agent, args.timeout)? {
-        Ready::Up(status) => report(&status, false),
+        Ready::Up(status) => report(&status, &[], false),
         Ready::Failed(failure) => Err(failure.error(name).hint(format!(
             "it stays for a look: `shimos logs {name}`, `shimos rm {name}`"
         ))),

@@ -3,6 +3,9 @@
 use super::{each, kill};
 use crate::cli;
 use crate::device::{Device, Status};
+use crate::devices::node::Node;
+use crate::devices::sharing::sweep;
+use crate::devices::system::System;
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::lookup::{self, OrRefuse};
@@ -35,7 +38,12 @@ pub fn destroy(device: &dyn Device, status: &Status) -> Result<()> {
     let name = &status.name;
     Progress::spinner(format!("{name}: giving CPUs and memory back"))
         .during(|| device.destroy(status.id))
-        .or_refuse(format_args!("cannot remove '{name}'"))
+        .or_refuse(format_args!("cannot remove '{name}'"))?;
+    // Its devices went with it; what limits they had is ours to clear away.
+    if let Some(devices) = Node::open_if_there() {
+        sweep(&System::real(), &devices);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

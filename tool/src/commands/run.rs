@@ -4,14 +4,20 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::{kill, rm};
 use crate::cli;
 use crate::config::{self, OnReboot};
 use crate::device::{self, Cause, CreateRequest, Device, State, Status};
+use crate::devices::sharing::{Sharing, User};
+use crate::devices::spec::Wanted;
+use crate::devices::{self, view};
 use crate::error::{Error, IoContext, Result};
 use crate::kernel_image::KernelImage;
 use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
+use crate::partition_modules::{self, Needs};
 use crate::progress::Progress;
 use crate::{
     cpulist, duration, guest, initrd, interrupt, kernel_cmdline, kernel_image, size, smt, waiting,
@@ -41,15 +47,18 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
     if verbose {
         images.describe();
     }
+    let sharing = Sharing::open(&wish.wanted)?;
     let request = CreateRequest {
         name: wish.name.clone(),
         cpus: wish.cpus.clone(),
         memory,
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
     };
-    let id = create_and_load(device, &request, &images)?;
+    let (id, shared) = create_and_load(device, &request, &images, sharing.as_ref())?;
+    // The back end has opened them itself.
+    drop(sharing);
     let up = start(device, id, &wish, args)?;
-    report(&up, args.json)
+    report(&up, &shared, args.json)
 }
 
 /// What the user wants, from the command line and the file.
@@ -63,6 +72,7 @@ struct Wish {
     cmdline: String,
     on_reboot: OnReboot,
     with_agent: bool,
+    wanted: Wanted,
 }
 
 impl Wish {
@@ -71,6 +81,7 @@ impl Wish {
             Some(path) => config::read(path)?,
             None => config::Config::default(),
         };
+        let wanted = wanted(args, &file)?;
         let missing = |what: &str, option: &str| {
             let error = Error::new(format!("{what} is not given"));
             match &args.file {
@@ -116,8 +127,27 @@ impl Wish {
             cmdline,
             on_reboot: args.on_reboot.or(file.on_reboot).unwrap_or(OnReboot::Stop),
             with_agent: !args.no_agent,
+            wanted,
         })
     }
+}
+
+/// The devices to share, from the command line or the file.
+fn wanted(args: &cli::Run, file: &config::Config) -> Result<Wanted> {
+    let mut wanted = args.share.wanted();
+    if wanted.disks.is_empty() {
+        wanted.disks = file.disks()?;
+    }
+    if wanted.nets.is_empty() {
+        wanted.nets = file.nets()?;
+    }
+    if args.no_agent && !wanted.is_empty() {
+        return Err(Error::new(
+            "--disk and --net need modules in the partition that --no-agent leaves out",
+        )
+        .hint("leave out --no-agent, or the devices"));
+    }
+    Ok(wanted)
 }
 
 fn host_kernel() -> Result<PathBuf> {
@@ -171,6 +201,8 @@ struct Images {
     image: KernelImage,
     initrd: Option<File>,
     cmdline: String,
+    /// What was left out, for --verbose.
+    notes: Vec<String>,
 }
 
 impl Images {
@@ -182,8 +214,15 @@ impl Images {
         };
         let cmdline =
             kernel_cmdline::compose(&wish.cmdline, wish.with_agent).map_err(Error::new)?;
+        let mut notes = Vec::new();
         let initrd = if wish.with_agent {
-            let agent = initrd::agent_archive(&image.version)?;
+            let needs = Needs {
+                disk: !wish.wanted.disks.is_empty(),
+                net: !wish.wanted.nets.is_empty(),
+            };
+            let modules = partition_modules::read(&image.version, needs)?;
+            let agent = initrd::agent_archive(&modules.list)?;
+            notes = modules.notes;
             Some(initrd::combine(&agent, user_initrd.as_ref())?)
         } else {
             user_initrd
@@ -193,10 +232,14 @@ impl Images {
             image,
             initrd,
             cmdline,
+            notes,
         })
     }
 
     fn describe(&self) {
+        for note in &self.notes {
+            output::note(note);
+        }
         output::note(format_args!("kernel version {}", self.image.version));
         if let Some(metadata) = self.initrd.as_ref().and_then(|f| f.metadata().ok()) {
             output::note(format_args!("initrd of {}", size::show(metadata.len())));
@@ -219,7 +262,12 @@ fn default_initrd(version: &str) -> Result<Option<File>> {
 
 /// Until it is started, the partition belongs to our open /dev/shimos and would
 /// end with it; but say so.
-fn create_and_load(device: &dyn Device, request: &CreateRequest, images: &Images) -> Result<u32> {
+fn create_and_load(
+    device: &dyn Device,
+    request: &CreateRequest,
+    images: &Images,
+    sharing: Option<&Sharing>,
+) -> Result<(u32, Vec<devices::Status>)> {
     let name = &request.name;
     interrupt::check()?;
     let mut progress = Progress::spinner(format!(
@@ -235,11 +283,15 @@ fn create_and_load(device: &dyn Device, request: &CreateRequest, images: &Images
         progress
             .during(|| device.load(id, &images.kernel, images.initrd.as_ref(), &images.cmdline))
             .or_refuse(format_args!("cannot load '{name}'"))?;
-        interrupt::check()
+        interrupt::check()?;
+        match sharing {
+            Some(sharing) => sharing.add(&User::find(name)?, &mut progress),
+            None => Ok(Vec::new()),
+        }
     });
     drop(progress);
     match loaded {
-        Ok(()) => Ok(id),
+        Ok(shared) => Ok((id, shared)),
         Err(Error::Interrupted { signal, .. }) => {
             remove(device, id);
             Err(Error::Interrupted {
@@ -376,13 +428,25 @@ fn why_it_ended(status: &Status) -> String {
     why
 }
 
+/// The partition's status, its devices beside it.
+#[derive(Serialize)]
+struct Json<'a> {
+    #[serde(flatten)]
+    status: &'a Status,
+    devices: &'a [devices::Status],
+}
+
 /// The one line that says that it works.
-pub fn report(status: &Status, json: bool) -> Result<()> {
+pub fn report(status: &Status, devices: &[devices::Status], json: bool) -> Result<()> {
     if json {
-        output::json(status)
-    } else {
-        output::line(summary(status))
+        return output::json(&Json { status, devices });
     }
+    let mut line = summary(status);
+    for device in devices {
+        line.push_str(", ");
+        line.push_str(&view::name(device));
+    }
+    output::line(line)
 }
 
 fn summary(status: &Status) -> String {
@@ -461,6 +525,23 @@ mod tests {
     }
 
     #[test]
+    fn devices_from_file_and_command_line() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let text = b"disks=['/dev/vdb','a,ro']\nnets=['br0']\n";
+        std::io::Write::write_all(&mut file, text).unwrap();
+        let line = format!("web --cpus 1 --memory 1G -f {}", file.path().display());
+        let counts = |w: Wish| (w.wanted.disks.len(), w.wanted.nets.len());
+        assert_eq!(counts(wish(&line).unwrap()), (2, 1));
+        assert_eq!(
+            counts(wish(&format!("{line} --disk b")).unwrap()),
+            (1, 1),
+            "instead of the file's"
+        );
+        let error = wish(&format!("{line} --no-agent")).unwrap_err();
+        assert!(error.to_string().contains("--no-agent"), "{error}");
+    }
+
+    #[test]
     fn memory_is_rounded_up_and_bounded() {
         assert_eq!(whole_memory(5, 4, 4).unwrap(), 8);
         assert!(whole_memory(3, 4, 4).is_err());
@@ -494,8 +575,9 @@ mod tests {
             },
             initrd: None,
             cmdline: "rdinit=/shimos/init".into(),
+            notes: Vec::new(),
         };
-        create_and_load(fake, &request, &images).unwrap()
+        create_and_load(fake, &request, &images, None).unwrap().0
     }
 
     fn started(fake: &Fake, extra: &str) -> Result<Status> {

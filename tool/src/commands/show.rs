@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use crate::cli;
 use crate::device::{Cause, Device, State, Status};
+use crate::devices::node::Node;
+use crate::devices::sharing::OrRefuse;
+use crate::devices::{self, view as device_view};
 use crate::error::Result;
 use crate::ikc::view::{AreaJson, QueueJson, View};
 use crate::lookup;
@@ -19,37 +22,53 @@ pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
     let status = lookup::find(device, &args.name)?;
     // This host may have no IKC: then there is nothing to say about it.
     let view = View::read_if_there();
+    let shared = match Node::open_if_there() {
+        Some(node) => devices::all(&node).or_refuse("cannot list its devices")?,
+        None => Vec::new(),
+    };
     if args.json {
-        output::json(&json(&status, view.as_ref()))
+        output::json(&json(&status, &shared, view.as_ref()))
     } else {
-        output::line(text(&status) + &queues(&status.name, view.as_ref()))
+        let devices = section("devices", &device_view::table_of(&shared, &status.name));
+        output::line(text(&status) + &devices + &queues(&status.name, view.as_ref()))
     }
 }
 
-/// The partition's status, its queues beside it.
+/// The partition's status, its devices and queues beside it.
 #[derive(Serialize)]
 struct Json<'a> {
     #[serde(flatten)]
     status: &'a Status,
+    /// What this host shares with it.
+    devices: Vec<&'a devices::Status>,
     queues: Vec<QueueJson>,
     /// The shared area; null: there is none.
     ikc: Option<AreaJson>,
 }
 
-fn json<'a>(status: &'a Status, view: Option<&View>) -> Json<'a> {
+fn json<'a>(status: &'a Status, shared: &'a [devices::Status], view: Option<&View>) -> Json<'a> {
+    let its = shared.iter().filter(|d| d.user_name == status.name);
     Json {
         status,
+        devices: its.collect(),
         queues: view.map_or_else(Vec::new, |view| view.json_of(&status.name)),
         ikc: view.map(View::area_json),
     }
 }
 
-/// What follows the rows, if it has any queues.
 fn queues(name: &str, view: Option<&View>) -> String {
+    section(
+        "queues",
+        &view.map_or_else(String::new, |v| v.table_of(name)),
+    )
+}
+
+/// A table that follows the rows, if there is anything in it.
+fn section(title: &str, table: &str) -> String {
     let mut text = String::new();
-    for line in view.map_or_else(String::new, |v| v.table_of(name)).lines() {
+    for line in table.lines() {
         if text.is_empty() {
-            text.push_str("\nqueues:");
+            text = format!("\n{title}:");
         }
         text.push_str("\n  ");
         text.push_str(line);
@@ -158,11 +177,17 @@ mod tests {
         assert_eq!(queues("other", Some(&view)), "");
 
         let status = fake::status("web");
-        let shown = serde_json::to_value(json(&status, Some(&view))).unwrap();
+        let shared = [
+            devices::fake::disk(1, "web", "/dev/vdb"),
+            devices::fake::disk(2, "db", "/dev/vdc"),
+        ];
+        let shown = serde_json::to_value(json(&status, &shared, Some(&view))).unwrap();
         assert_eq!(shown["name"], "web");
         assert_eq!(shown["queues"].as_array().unwrap().len(), 2);
         assert_eq!(shown["ikc"]["blocks"], 12);
-        let shown = serde_json::to_value(json(&status, None)).unwrap();
+        assert_eq!(shown["devices"].as_array().unwrap().len(), 1);
+        assert_eq!(shown["devices"][0]["name"], "/dev/vdb");
+        let shown = serde_json::to_value(json(&status, &[], None)).unwrap();
         assert_eq!(shown["queues"].as_array().unwrap().len(), 0);
         assert!(shown["ikc"].is_null());
     }

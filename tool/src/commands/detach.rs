@@ -1,0 +1,111 @@
+//! `shimos detach`
+
+use nix::errno::Errno;
+
+use crate::cli;
+use crate::device::Refusal;
+use crate::devices::find::{self, Which};
+use crate::devices::node::Node;
+use crate::devices::sharing::{OrRefuse, refused, sweep};
+use crate::devices::system::System;
+use crate::devices::{self, Devices, Status, view};
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+use crate::{interrupt, output};
+
+pub fn run(args: &cli::Detach) -> Result<()> {
+    let status = detach(&Node::open()?, &System::real(), args)?;
+    output::line(format_args!(
+        "{}: {} is no longer shared",
+        args.name,
+        view::name(&status)
+    ))
+}
+
+fn detach(devices: &dyn Devices, system: &System, args: &cli::Detach) -> Result<Status> {
+    let list = devices::all(devices).or_refuse("cannot list the shared devices")?;
+    let status = find::find(system, &list, &args.name, &which(args)?)?;
+    let what = format!(
+        "cannot take '{}' away from '{}'",
+        output::printable(&status.name),
+        args.name
+    );
+    Progress::spinner(format!("{}: waiting for it to let go", args.name))
+        .during(|| devices.remove(status.id, args.force))
+        .map_err(|refusal| explain(&what, &refusal))?;
+    sweep(system, devices);
+    Ok(status)
+}
+
+fn which(args: &cli::Detach) -> Result<Which> {
+    match (&args.disk, &args.net, args.id) {
+        (Some(path), ..) => Ok(Which::Disk(path.clone())),
+        (_, Some(name), _) => Ok(Which::Net(name.clone())),
+        (.., Some(id)) => Ok(Which::Id(id)),
+        _ => Err(Error::new("which device is not given").hint("give --disk, --net or --id")),
+    }
+}
+
+fn explain(what: &str, refusal: &Refusal) -> Error {
+    match refusal.errno {
+        Errno::EBUSY => {
+            let why = match refusal.text.as_str() {
+                "" => "it is in use there: mounted, or the root disk",
+                text => text,
+            };
+            Error::new(format!("{what}: {why}")).hint(
+                "unmount it there, or --force takes it away all the same, with errors for whoever uses it",
+            )
+        }
+        Errno::EINTR => match interrupt::check() {
+            Err(interrupted) => interrupted,
+            Ok(()) => refused(what, refusal),
+        },
+        _ => refused(what, refusal),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::fake::{self, Fake};
+
+    fn args(name: &str, id: u32, force: bool) -> cli::Detach {
+        cli::Detach {
+            name: name.into(),
+            disk: None,
+            net: None,
+            id: Some(id),
+            force,
+        }
+    }
+
+    #[test]
+    fn in_use_or_not() {
+        let fake = Fake::with(&[fake::disk(1, "web", "/dev/vdb"), fake::net(2, "web", "w0")]);
+        let system = System::at("/nonexistent");
+        fake.busy.set(true);
+        let Error::Failed { message, hint } =
+            detach(&fake, &system, &args("web", 1, false)).unwrap_err()
+        else {
+            panic!()
+        };
+        assert_eq!(
+            message,
+            "cannot take '/dev/vdb' away from 'web': it is in use there: mounted, or the root disk"
+        );
+        assert!(hint.unwrap().contains("--force"));
+        assert_eq!(fake.ids(), [1, 2]);
+        let gone = detach(&fake, &system, &args("web", 1, true)).unwrap();
+        assert_eq!(gone.name, "/dev/vdb");
+        fake.busy.set(false);
+        let by_name = cli::Detach {
+            id: None,
+            net: Some("w0".into()),
+            ..args("web", 0, false)
+        };
+        assert!(detach(&fake, &system, &by_name).is_ok());
+        assert!(detach(&fake, &system, &args("web", 1, true)).is_err());
+        assert!(fake.ids().is_empty());
+    }
+}

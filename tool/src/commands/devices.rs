@@ -1,0 +1,16 @@
+//! `shimos devices`
+
+use crate::cli;
+use crate::devices::node::Node;
+use crate::devices::sharing::OrRefuse;
+use crate::devices::{all, view};
+use crate::error::Result;
+use crate::output;
+
+pub fn run(args: &cli::Json) -> Result<()> {
+    let list = all(&Node::open()?).or_refuse("cannot list the shared devices")?;
+    match args.json {
+        true => output::json(&list),
+        false => output::line(view::table(&list)),
+    }
+}

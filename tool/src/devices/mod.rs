@@ -1,0 +1,224 @@
+//! Devices of this kernel that it shares with others: `/dev/shimos-devices`. The
+//! same on the host and in a partition.
+
+pub mod disk;
+#[cfg(test)]
+pub mod fake;
+pub mod find;
+pub mod ifname;
+pub mod image;
+pub mod limit;
+pub mod node;
+pub mod sharing;
+pub mod spec;
+pub mod system;
+pub mod usage;
+pub mod view;
+
+use std::fmt;
+use std::fs::File;
+
+use serde::{Serialize, Serializer};
+
+use crate::device::{Outcome, Refusal};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Disk,
+    Net,
+    Unknown,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Disk => "disk",
+            Kind::Net => "net",
+            Kind::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// The user does not run yet.
+    Waiting,
+    /// The user knows of it, no driver has started it.
+    Offered,
+    Running,
+    /// The user wrote nonsense; it is served no more.
+    Broken,
+    /// Being removed.
+    Leaving,
+    Unknown,
+}
+
+impl State {
+    pub fn from_raw(raw: u32) -> Self {
+        match raw {
+            0 => State::Waiting,
+            1 => State::Offered,
+            2 => State::Running,
+            3 => State::Broken,
+            4 => State::Leaving,
+            _ => State::Unknown,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Waiting => "waiting",
+            State::Offered => "offered",
+            State::Running => "running",
+            State::Broken => "broken",
+            State::Leaving => "leaving",
+            State::Unknown => "unknown",
+        }
+    }
+}
+
+/// The hardware address of a network device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mac(pub [u8; 6]);
+
+impl fmt::Display for Mac {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, g] = self.0;
+        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+    }
+}
+
+impl Serialize for Mac {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What a device has done, as its user sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counters {
+    /// Requests; packets that the user received.
+    pub reads: u64,
+    pub read_bytes: u64,
+    /// Requests; packets that the user sent.
+    pub writes: u64,
+    pub write_bytes: u64,
+    /// Flushes, discards and the like.
+    pub others: u64,
+    pub errors: u64,
+    /// Doorbells from the user.
+    pub kicks: u64,
+    /// Doorbells to the user.
+    pub calls: u64,
+    pub calls_saved: u64,
+    /// Bytes handed on in the user's own pages.
+    pub direct_bytes: u64,
+    pub copied_bytes: u64,
+}
+
+/// Everything there is to know about one device. The names in JSON are those of
+/// `struct shimos_dev_status`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Status {
+    pub id: u32,
+    pub user: u32,
+    pub user_name: String,
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// As given; the interface for networks.
+    pub name: String,
+    pub state: State,
+    /// Why it is broken.
+    pub problem: String,
+    pub read_only: bool,
+    pub queues: u32,
+    /// Disks: the block device.
+    pub major: u32,
+    pub minor: u32,
+    pub capacity: u64,
+    /// Networks: the user's end.
+    pub mac: Mac,
+    pub mtu: u16,
+    pub features: u64,
+    #[serde(flatten)]
+    pub counters: Counters,
+}
+
+pub struct AddDisk<'a> {
+    /// Number of the kernel in IKC.
+    pub user: u32,
+    /// The block device.
+    pub disk: &'a File,
+    pub read_only: bool,
+    /// 0: as many as the user has CPUs.
+    pub queues: u32,
+    pub name: &'a str,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct AddNet<'a> {
+    pub user: u32,
+    pub queues: u32,
+    /// Of this end; may have one %d.
+    pub ifname: &'a str,
+    pub bridge: Option<&'a str>,
+    /// Zero: derived from names.
+    pub mac: Mac,
+    /// 0: the bridge's, or 1500.
+    pub mtu: u16,
+}
+
+/// The back end.
+pub trait Devices {
+    /// The new device's number, never used again.
+    fn add_disk(&self, disk: &AddDisk<'_>) -> Outcome<u32>;
+    fn add_net(&self, net: &AddNet<'_>) -> Outcome<u32>;
+    /// `EBUSY`: it is in use there, and not forced.
+    fn remove(&self, id: u32, force: bool) -> Outcome<()>;
+    fn status(&self, id: u32) -> Outcome<Status>;
+    /// The device with the lowest number above `id`.
+    fn next(&self, id: u32) -> Outcome<Option<Status>>;
+}
+
+/// All devices, oldest first.
+pub fn all(devices: &dyn Devices) -> Outcome<Vec<Status>> {
+    let mut list = Vec::new();
+    let mut last = 0;
+    while let Some(status) = devices.next(last)? {
+        if status.id <= last {
+            break;
+        }
+        last = status.id;
+        list.push(status);
+    }
+    Ok(list)
+}
+
+/// What the back end said, or what the error number means with it.
+pub fn refusal_text(refusal: &Refusal) -> String {
+    use nix::errno::Errno;
+    if !refusal.text.is_empty() {
+        return refusal.text.clone();
+    }
+    match refusal.errno {
+        Errno::ENOENT => "there is no such device (any more)",
+        Errno::EBUSY => "it is in use",
+        Errno::EPERM | Errno::EACCES => "only root may do that",
+        Errno::EPROTO | Errno::ENOTTY => {
+            "the shimos tool and the shimos_backend module do not fit each other"
+        }
+        Errno::ENODEV => "the other kernel is gone",
+        Errno::ENOSPC => "that kernel has as many devices as it can have",
+        Errno::EEXIST => "there is one of that name",
+        errno => errno.desc(),
+    }
+    .into()
+}
