@@ -105,6 +105,17 @@ static inline void compat_bdev_close(struct compat_bdev *b)
 }
 #endif
 
+/* what is told that a packet's pages are free became a structure in 6.10 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#define compat_ubuf_init(ubuf, function)	((ubuf)->callback = (function))
+#else
+#define compat_ubuf_init(ubuf, function)	do {				\
+	static const struct ubuf_info_ops ops_ = { .complete = (function) };	\
+										\
+	(ubuf)->ops = &ops_;							\
+} while (0)
+#endif
+
 /* the system core's operations got an object around them; see agent/Kbuild */
 #ifdef COMPAT_STRUCT_SYSCORE
 #define COMPAT_SYSCORE_ARGS	void *data

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Network devices for another kernel: here a network device whose cable ends at the
+ * user's virtio_net.  "rx" and "tx" are the user's words throughout: it receives
+ * what this kernel sends.
+ *
+ *   net_add.c   making one
+ *   net.c       its life, and what this kernel's network stack asks of it
+ *   net_tx.c    packets from the user
+ *   net_rx.c    packets to the user
+ *   net_ctrl.c  what the user's driver says in the control queue
+ */
+#ifndef _SHIMOS_NET_H
+#define _SHIMOS_NET_H
+
+#include <linux/atomic.h>
+#include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/netdevice.h>
+#include <linux/timer.h>
+#include <linux/virtio_net.h>
+#include <linux/workqueue.h>
+
+#include "backend.h"
+
+#define NET_PAIRS	16	/* at most */
+#define NET_RING	512	/* largest ring */
+#define NET_ROOM	256	/* pieces of memory, at most, for one packet to the user */
+#define NET_HEADER	((u32)sizeof(struct virtio_net_hdr_mrg_rxbuf))
+/* The largest of IPv6, behind two VLAN tags; more are never one packet. */
+#define NET_PACKET_MAX	(ETH_HLEN + 2 * VLAN_HLEN + (u32)sizeof(struct ipv6hdr) + 65535)
+
+/* Where a packet to the user goes. */
+struct net_room {
+	struct vring_chain chain;	/* taken last */
+	unsigned int chains, segments;
+	u64 bytes;
+	u16 head[NET_ROOM];		/* of the chains, in the order of taking */
+	u32 len[NET_ROOM];		/* of each chain; the last may be cut */
+	struct vring_segment segment[NET_ROOM];
+};
+
+/* One rx and one tx ring. */
+struct net_pair {
+	struct net_port *port;
+	unsigned int index;
+	struct backend_ring *rx, *tx;
+
+	/* from the user: who runs the NAPI is the one who takes from tx */
+	struct napi_struct napi;
+	struct vring_chain chain;
+	u64 copied;		/* bytes, not in tx->count yet */
+	bool answered;		/* completed requests that were not called for yet */
+	atomic_t direct;	/* packets that lie in the user's pages */
+
+	/*
+	 * To the user.  The lock of the network device's tx queue `index`, which
+	 * this kernel's network stack takes, makes its holder the one who takes
+	 * from rx, and guards all this but what is marked.
+	 */
+	struct net_room room;
+	bool unannounced;	/* as `answered` */
+	struct timer_list stall;
+	unsigned long stopped_at;	/* READ_ONCE by the timer */
+	bool stalled;		/* no room for too long; set by the timer, READ_ONCE */
+};
+
+struct net_port {
+	struct backend *backend;
+	struct net_device *dev;
+	u8 mac[ETH_ALEN];	/* of the user's end */
+	unsigned int pairs;
+	unsigned int usable;	/* by this driver; constant from start() to stop() */
+	netdev_features_t allowed;	/* by this driver; RTNL */
+	/* changed with all tx queues locked, so one lock is enough to read */
+	bool running;
+	unsigned int active;	/* pairs to which the driver listens; READ_ONCE */
+	struct work_struct control;	/* takes from the control queue */
+	struct vring_chain command;	/* of it */
+	struct net_pair pair[];
+};
+
+/* net.c */
+extern const struct backend_ops net_ops;
+extern const struct net_device_ops net_device_ops;
+extern const struct ethtool_ops net_ethtool_ops;
+/* What the user's driver may make possible; the rest needs nothing of it. */
+#define NET_OFFLOADS	(NETIF_F_HW_CSUM | NETIF_F_TSO | NETIF_F_TSO_ECN | NETIF_F_TSO6)
+/* vring_take() found nonsense in @ring.  Any context. */
+void net_broken(struct backend_ring *ring);
+
+/* net_tx.c */
+
+/* A place in the data that the user wrote into a chain. */
+struct net_reader {
+	const struct vring_segment *seg;
+	u32 at;			/* in *seg */
+	u64 left;
+};
+
+void net_read_from(struct net_reader *r, const struct vring_chain *chain);
+/* False, and nothing read, if there is less. */
+bool net_read(struct net_reader *r, void *to, u32 len);
+int net_poll(struct napi_struct *napi, int budget);
+/* Wait until no packet lies in the user's pages any more; NAPI is off. */
+void net_wait_for_packets(struct net_pair *pair);
+
+/* net_rx.c */
+netdev_tx_t net_start_xmit(struct sk_buff *skb, struct net_device *dev);
+void net_stall(struct timer_list *timer);
+
+/* net_ctrl.c */
+void net_control(struct work_struct *work);
+
+#endif

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets to the user: copied once, from where they are into the user's buffers.
+ *
+ * All of it runs under the lock of the network device's tx queue, but for the timer.
+ * If there is no room the queue is stopped, and the user's next kick of the rx ring
+ * wakes it.  A user that adds none for long must not keep what waits there, which may
+ * be another user's memory: then packets are dropped until there is room again.
+ */
+#include <linux/module.h>
+#include <linux/skbuff.h>
+
+#include "net.h"
+
+#define STALL		HZ	/* how long packets may wait for the user */
+
+static struct netdev_queue *queue_of(const struct net_pair *pair)
+{
+	return netdev_get_tx_queue(pair->port->dev, pair->index);
+}
+
+/* ---- room in the user's buffers ---- */
+
+static int add_chain(struct net_pair *pair)
+{
+	struct net_room *room = &pair->room;
+	struct vring_chain *chain = &room->chain;
+	u64 len = 0;
+	u16 i;
+
+	if (chain->out) {
+		vring_untake(&pair->rx->v, chain);
+		backend_break(pair->rx->backend, "a receive buffer that may not be written");
+		return -EBADMSG;
+	}
+	if (room->chains == NET_ROOM || room->segments + chain->in > NET_ROOM) {
+		vring_untake(&pair->rx->v, chain);
+		return -EMSGSIZE;
+	}
+	for (i = 0; i < chain->in; i++) {
+		room->segment[room->segments++] = chain->seg[i];
+		len += chain->seg[i].len;
+	}
+	room->head[room->chains] = chain->head;
+	room->len[room->chains++] = min_t(u64, len, U32_MAX);
+	room->bytes += len;
+	return 0;
+}
+
+/*
+ * Take chains until there is room for @need bytes.  0, -ENOSPC: there are no more now,
+ * -EMSGSIZE: they are too small, -EBADMSG.
+ */
+static int take_chains(struct net_pair *pair, u32 need, unsigned int most)
+{
+	struct net_room *room = &pair->room;
+	int ret;
+
+	while (room->bytes < need) {
+		if (room->chains >= most)
+			return -EMSGSIZE;
+		ret = vring_take(&pair->rx->v, &room->chain);
+		if (ret < 0)
+			net_broken(pair->rx);
+		if (ret <= 0)
+			return ret ?: -ENOSPC;
+		ret = add_chain(pair);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+/* The other way round than they were taken. */
+static void give_chains_back(struct net_pair *pair)
+{
+	struct net_room *room = &pair->room;
+
+	while (room->chains) {
+		room->chain.head = room->head[--room->chains];
+		vring_untake(&pair->rx->v, &room->chain);
+	}
+}
+
+/*
+ * All has been taken: stop the queue until the user kicks.  False: it has added
+ * something, or does not need to.
+ */
+static bool stop_queue(struct net_pair *pair)
+{
+	WRITE_ONCE(pair->stopped_at, jiffies);
+	netif_tx_stop_queue(queue_of(pair));
+	/*
+	 * The full barrier in vring_wait() is between stopping and looking: either the
+	 * user's buffer is seen here, or its kick sees the queue stopped.
+	 */
+	if (!vring_wait(&pair->rx->v)) {
+		netif_tx_start_queue(queue_of(pair));
+		return false;
+	}
+	if (!timer_pending(&pair->stall))
+		mod_timer(&pair->stall, jiffies + STALL);
+	return true;
+}
+
+/*
+ * As take_chains(), but nothing is taken if it fails; after -ENOSPC the queue is
+ * stopped, or the user has been given up for now.
+ */
+static int take_room(struct net_pair *pair, u32 need)
+{
+	bool mergeable = pair->rx->backend->accepted & BIT_ULL(VIRTIO_NET_F_MRG_RXBUF);
+	unsigned int tries = 0, most = mergeable ? NET_ROOM : 1;
+	struct net_room *room = &pair->room;
+	int ret;
+
+	room->chains = room->segments = room->bytes = 0;
+	do {
+		ret = take_chains(pair, need, most);
+		/* bounded, in case that the user takes back what it has added */
+	} while (ret == -ENOSPC && !READ_ONCE(pair->stalled) && tries++ < NET_ROOM &&
+		 !stop_queue(pair));
+	if (ret)
+		give_chains_back(pair);
+	else
+		WRITE_ONCE(pair->stalled, false);
+	return ret;
+}
+
+/* The queue has been stopped for long: give the user up until there is room. */
+void net_stall(struct timer_list *timer)
+{
+	struct net_pair *pair = from_timer(pair, timer, stall);
+	unsigned long end = READ_ONCE(pair->stopped_at) + STALL;
+
+	if (!netif_tx_queue_stopped(queue_of(pair)))
+		return;
+	if (time_before(jiffies, end)) {
+		mod_timer(timer, end);
+		return;
+	}
+	WRITE_ONCE(pair->stalled, true);
+	netif_tx_wake_queue(queue_of(pair));
+}
+
+/* ---- a packet ---- */
+
+static void copy_packet(struct net_room *room, const struct virtio_net_hdr_mrg_rxbuf *header,
+			const struct sk_buff *skb)
+{
+	u32 n, at = 0, end = NET_HEADER + skb->len;
+	const struct vring_segment *s;
+
+	for (s = room->segment; at < end; s++) {
+		u32 len = min(s->len, end - at);
+		void *to = s->data;
+
+		if (at < NET_HEADER) {
+			n = min(len, NET_HEADER - at);
+			memcpy(to, (const void *)header + at, n);
+			to += n;
+			at += n;
+			len -= n;
+		}
+		if (len)	/* cannot fail: it is not more than the packet has */
+			skb_copy_bits(skb, at - NET_HEADER, to, len);
+		at += len;
+	}
+}
+
+/*
+ * The driver must find all buffers of a packet at once (virtio 1.2, section
+ * 5.1.6.4.1).  If this kernel dies in between, they stand in neither book nor ring; a
+ * network driver that is told of that frees what it has not got back.
+ */
+static void complete_together(struct backend_ring *ring, const struct net_room *room, u32 left)
+{
+	struct vring_end *v = &ring->v;
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	for (i = 0; i < room->chains; i++) {
+		struct vring_used_elem *elem;
+		u32 written = min(room->len[i], left);
+
+		elem = &v->used->ring[v->completed++ & (v->size - 1)];
+		WRITE_ONCE(elem->id, __cpu_to_virtio32(true, room->head[i]));
+		WRITE_ONCE(elem->len, __cpu_to_virtio32(true, written));
+		WRITE_ONCE(v->state->taken[room->head[i]], 0);
+		left -= written;
+	}
+	virt_wmb();	/* pairs with the user's read barrier behind used->idx */
+	WRITE_ONCE(v->used->idx, __cpu_to_virtio16(true, v->completed));
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
+static void complete_room(struct net_pair *pair, u32 bytes)
+{
+	struct net_room *room = &pair->room;
+
+	if (room->chains == 1)
+		backend_complete_quiet(pair->rx, *room->head, bytes);
+	else
+		complete_together(pair->rx, room, bytes);
+	pair->unannounced = true;
+}
+
+/* Say in its header what the packet is, as far as the driver understands that. */
+static int make_header(const struct net_pair *pair, struct sk_buff *skb,
+		       struct virtio_net_hdr_mrg_rxbuf *header)
+{
+	u64 accepted = pair->rx->backend->accepted;
+	bool checksums = accepted & BIT_ULL(VIRTIO_NET_F_GUEST_CSUM);
+
+	/* it was queued before an earlier driver left */
+	if (skb->ip_summed == CHECKSUM_PARTIAL && !checksums && skb_checksum_help(skb))
+		return -EINVAL;
+	if (skb_is_gso(skb)) {
+		unsigned int type = skb_shinfo(skb)->gso_type;
+		u64 need = type & SKB_GSO_TCPV4 ? BIT_ULL(VIRTIO_NET_F_GUEST_TSO4) :
+			   type & SKB_GSO_TCPV6 ? BIT_ULL(VIRTIO_NET_F_GUEST_TSO6) : 0;
+
+		if (!checksums || !(accepted & need))
+			return -EINVAL;
+	}
+	return virtio_net_hdr_from_skb(skb, &header->hdr, true, checksums, 0);
+}
+
+static int send(struct net_pair *pair, struct sk_buff *skb)
+{
+	struct virtio_net_hdr_mrg_rxbuf header;
+	u32 bytes = NET_HEADER + skb->len;
+	int ret;
+
+	if (!pair->port->running || pair->index >= pair->port->active)
+		return -ENETDOWN;
+	if (skb->len > NET_PACKET_MAX || make_header(pair, skb, &header))
+		return -EINVAL;
+	ret = take_room(pair, bytes);
+	if (ret)
+		return ret;
+	header.num_buffers = __cpu_to_virtio16(true, pair->room.chains);
+	copy_packet(&pair->room, &header, skb);
+	complete_room(pair, bytes);
+	pair->rx->count.reads++;
+	pair->rx->count.read_bytes += skb->len;
+	pair->rx->count.copied_bytes += skb->len;
+	/* better now than with the next packet in hand */
+	if (!vring_more(&pair->rx->v))
+		stop_queue(pair);
+	return 0;
+}
+
+netdev_tx_t net_start_xmit(struct sk_buff *skb, struct net_device *dev)
+{
+	struct net_port *port = netdev_priv(dev);
+	struct net_pair *pair = &port->pair[skb_get_queue_mapping(skb)];
+	bool stopped, more = netdev_xmit_more();
+	int ret = send(pair, skb);
+
+	stopped = netif_tx_queue_stopped(queue_of(pair));
+	if (pair->unannounced && (!more || stopped)) {
+		backend_call(pair->rx);
+		pair->unannounced = false;
+	}
+	/* the kick may have woken the queue already, then it comes back at once */
+	if (ret == -ENOSPC && !READ_ONCE(pair->stalled))
+		return NETDEV_TX_BUSY;
+	if (ret) {
+		pair->rx->count.errors++;
+		dev_core_stats_tx_dropped_inc(dev);
+		dev_kfree_skb_any(skb);
+		return NETDEV_TX_OK;
+	}
+	skb_tx_timestamp(skb);
+	dev_sw_netstats_tx_add(dev, 1, skb->len);
+	dev_consume_skb_any(skb);
+	return NETDEV_TX_OK;
+}

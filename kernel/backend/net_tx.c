@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Packets from the user.
+ *
+ * In a bridge, a packet is handed on in the user's own pages: only its headers are
+ * copied, so that what this kernel checks cannot change afterwards.  The user gets its
+ * request back when the last one lets go of the pages: a network card has sent them,
+ * another user's copy is made, or the packet stays in this kernel, whose network stack
+ * then copies it before any socket sees it.
+ */
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/wait_bit.h>
+#include <shimos/compat.h>
+
+#include "net.h"
+
+#define SMALL		256	/* bytes up to which copying is cheaper than keeping book */
+#define LINEAR		2048	/* up to which a copy is in one piece */
+#define HEAD		128	/* Ethernet, VLAN, IPv6 and TCP with all options */
+#define PATIENCE	(10 * HZ)
+
+/* A packet that lies in the user's pages. */
+struct direct {
+	struct ubuf_info ubuf;
+	struct net_pair *pair;
+	u16 head;		/* the user's request */
+	bool copied;		/* it was, in the end; any releaser sets it */
+	u32 len;		/* bytes in the user's pages */
+};
+
+/* ---- reading a chain ---- */
+
+void net_read_from(struct net_reader *r, const struct vring_chain *chain)
+{
+	unsigned int i;
+
+	*r = (struct net_reader){ .seg = chain->seg };
+	for (i = 0; i < chain->out; i++)
+		r->left += chain->seg[i].len;
+}
+
+/* What lies there in one piece, @len bytes at most; step over it. */
+static void *next_piece(struct net_reader *r, u32 *len)
+{
+	void *data = r->seg->data + r->at;
+
+	*len = min(*len, r->seg->len - r->at);
+	r->left -= *len;
+	r->at += *len;
+	if (r->at == r->seg->len) {
+		r->seg++;
+		r->at = 0;
+	}
+	return data;
+}
+
+bool net_read(struct net_reader *r, void *to, u32 len)
+{
+	if (len > r->left)
+		return false;
+	while (len) {
+		u32 n = len;
+		void *from = next_piece(r, &n);
+
+		memcpy(to, from, n);
+		to += n;
+		len -= n;
+	}
+	return true;
+}
+
+/* ---- packets in the user's pages ---- */
+
+/* Somebody let go of the pages; any context but NMI. */
+static void let_go(struct sk_buff *skb, struct ubuf_info *ubuf, bool uncopied)
+{
+	struct direct *d = container_of(ubuf, struct direct, ubuf);
+	struct net_pair *pair = d->pair;
+	struct backend_ring *ring = pair->tx;
+	unsigned long flags;
+
+	if (!uncopied)
+		WRITE_ONCE(d->copied, true);
+	/* a full barrier: who comes last sees what the others have set */
+	if (!refcount_dec_and_test(&ubuf->refcnt))
+		return;
+	spin_lock_irqsave(&ring->lock, flags);
+	if (d->copied)
+		ring->count.copied_bytes += d->len;
+	else
+		ring->count.direct_bytes += d->len;
+	spin_unlock_irqrestore(&ring->lock, flags);
+	backend_complete(ring, d->head, 0);
+	kfree(d);
+	/*
+	 * A full barrier, pairs with the one in net_wait_for_packets(): there the
+	 * request is complete.  The pair may be gone now, only its address counts.
+	 */
+	if (atomic_dec_and_test(&pair->direct))
+		wake_up_var(&pair->direct);
+}
+
+void net_wait_for_packets(struct net_pair *pair)
+{
+	struct net_port *port = pair->port;
+
+	if (wait_var_event_timeout(&pair->direct, !atomic_read(&pair->direct), PATIENCE))
+		goto all;
+	pr_warn("%s: waiting for %d packets of %s that somebody in this kernel has not let go of\n",
+		port->dev->name, atomic_read(&pair->direct), port->backend->user_name);
+	wait_var_event(&pair->direct, !atomic_read(&pair->direct));
+all:
+	smp_mb();	/* pairs with the atomic_dec_and_test() in let_go() */
+}
+
+/* Make all that is left in the chain fragments of @skb.  False: there is no room. */
+static bool add_fragments(struct sk_buff *skb, struct net_reader *r)
+{
+	unsigned int n = 0;
+
+	while (r->left) {
+		u32 len = min_t(u64, r->left, NET_PACKET_MAX);
+		void *data = next_piece(r, &len);
+		struct page *page = virt_to_page(data);
+
+		if (n == MAX_SKB_FRAGS)
+			return false;
+		/*
+		 * A fragment may go over several pages that are no compound page:
+		 * all of them stay as long as the user's memory is held.  The
+		 * reference is for those who drop it with the packet.
+		 */
+		get_page(page);
+		skb_fill_page_desc_noacc(skb, n++, page, offset_in_page(data), len);
+		skb->len += len;
+		skb->data_len += len;
+		skb->truesize += len;
+	}
+	return true;
+}
+
+/*
+ * Worth it only if the packet may go on to another device.  A user that makes
+ * requests available twice can have more under way than the ring is long.
+ */
+static bool is_direct(const struct net_pair *pair, u64 len)
+{
+	return len > SMALL && netif_is_bridge_port(pair->port->dev) &&
+	       atomic_read(&pair->direct) < NET_RING;
+}
+
+/* NULL: there is no memory, or it has too many pieces. */
+static struct sk_buff *direct_packet(struct net_pair *pair, struct net_reader r)
+{
+	struct direct *d = kmalloc(sizeof(*d), GFP_ATOMIC);
+	struct sk_buff *skb;
+
+	if (!d)
+		return NULL;
+	skb = napi_alloc_skb(&pair->napi, HEAD);
+	if (!skb)
+		goto free;
+	net_read(&r, skb_put(skb, HEAD), HEAD);
+	*d = (struct direct){ .pair = pair, .head = pair->chain.head, .len = r.left };
+	if (!add_fragments(skb, &r))
+		goto free_skb;
+	refcount_set(&d->ubuf.refcnt, 1);
+	/*
+	 * Without SKBFL_DONT_ORPHAN: who clones or cuts up the packet, or takes it for
+	 * one that came in somewhere else, copies it first, as with tun and vhost.
+	 * Not all of those who may meet it behind that could cope with our pages.
+	 */
+	d->ubuf.flags = SKBFL_ZEROCOPY_FRAG;
+	compat_ubuf_init(&d->ubuf, let_go);
+	atomic_inc(&pair->direct);
+	skb_zcopy_init(skb, &d->ubuf);
+	pair->copied += HEAD;
+	return skb;
+
+free_skb:
+	kfree_skb(skb);
+free:
+	kfree(d);
+	return NULL;
+}
+
+/* ---- packets that are copied ---- */
+
+static struct sk_buff *paged_packet(struct net_pair *pair, struct net_reader *r)
+{
+	const unsigned int reserve = NET_SKB_PAD + NET_IP_ALIGN;
+	u32 done, n, len = r->left;
+	struct sk_buff *skb;
+	void *from;
+	int err;
+
+	skb = alloc_skb_with_frags(reserve + HEAD, len - HEAD, PAGE_ALLOC_COSTLY_ORDER, &err,
+				   GFP_ATOMIC | __GFP_NOWARN);
+	if (!skb)
+		return NULL;
+	skb->dev = pair->port->dev;
+	skb_reserve(skb, reserve);
+	skb_put(skb, HEAD);
+	skb->data_len = len - HEAD;
+	skb->len = len;
+	for (done = 0; done < len; done += n) {
+		n = len - done;
+		from = next_piece(r, &n);
+		skb_store_bits(skb, done, from, n);
+	}
+	return skb;
+}
+
+static struct sk_buff *copied_packet(struct net_pair *pair, struct net_reader *r)
+{
+	u32 len = r->left;
+	struct sk_buff *skb;
+
+	if (len > LINEAR) {
+		skb = paged_packet(pair, r);
+	} else {
+		skb = napi_alloc_skb(&pair->napi, len);
+		if (skb)
+			net_read(r, skb_put(skb, len), len);
+	}
+	if (skb)
+		pair->copied += len;
+	return skb;
+}
+
+/* ---- from ring to network stack ---- */
+
+/*
+ * What a driver may not write according to the standard; where packets of this kernel
+ * are concerned, the network stack relies on it.
+ */
+static bool is_sane(const struct virtio_net_hdr *h)
+{
+	bool partial = h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM;
+
+	if (partial && __virtio16_to_cpu(true, h->csum_start) < ETH_HLEN + sizeof(struct iphdr))
+		return false;
+	switch (h->gso_type & ~VIRTIO_NET_HDR_GSO_ECN) {
+	case VIRTIO_NET_HDR_GSO_NONE:
+		return h->gso_type == VIRTIO_NET_HDR_GSO_NONE;
+	case VIRTIO_NET_HDR_GSO_TCPV4:
+	case VIRTIO_NET_HDR_GSO_TCPV6:
+		return partial;
+	default:
+		return false;	/* was not offered */
+	}
+}
+
+/* Let the packet be what its header says; all that is looked at is a copy now. */
+static bool apply_header(struct sk_buff *skb, const struct virtio_net_hdr *h)
+{
+	__be16 protocol;
+
+	if (virtio_net_hdr_to_skb(skb, h, true))
+		return false;
+	if (h->gso_type == VIRTIO_NET_HDR_GSO_NONE)
+		return true;
+	protocol = __vlan_get_protocol(skb, eth_hdr(skb)->h_proto, NULL);
+	return virtio_net_hdr_match_proto(protocol, h->gso_type);
+}
+
+static void give_back(struct net_pair *pair)
+{
+	backend_complete_quiet(pair->tx, pair->chain.head, 0);
+	pair->answered = true;
+}
+
+static void drop(struct net_pair *pair)
+{
+	pair->tx->count.errors++;
+	dev_core_stats_rx_dropped_inc(pair->port->dev);
+}
+
+/* NULL: it is no packet, or cannot be had.  The request is taken care of. */
+static struct sk_buff *read_packet(struct net_pair *pair, struct virtio_net_hdr_mrg_rxbuf *header)
+{
+	struct sk_buff *skb = NULL;
+	struct net_reader r;
+
+	net_read_from(&r, &pair->chain);
+	if (!net_read(&r, header, sizeof(*header)) || r.left < ETH_HLEN ||
+	    r.left > NET_PACKET_MAX || !is_sane(&header->hdr) ||
+	    !netif_running(pair->port->dev))
+		goto done;
+	if (is_direct(pair, r.left)) {
+		skb = direct_packet(pair, r);
+		if (skb)
+			return skb;	/* let_go() completes it */
+	}
+	skb = copied_packet(pair, &r);
+done:
+	give_back(pair);
+	return skb;
+}
+
+static void receive(struct net_pair *pair)
+{
+	struct net_device *dev = pair->port->dev;
+	struct virtio_net_hdr_mrg_rxbuf header;
+	struct sk_buff *skb = read_packet(pair, &header);
+
+	if (!skb) {
+		drop(pair);
+		return;
+	}
+	if (!apply_header(skb, &header.hdr)) {
+		kfree_skb(skb);
+		drop(pair);
+		return;
+	}
+	pair->tx->count.writes++;
+	pair->tx->count.write_bytes += skb->len;
+	dev_sw_netstats_rx_add(dev, skb->len);
+	skb_record_rx_queue(skb, pair->index);
+	skb->protocol = eth_type_trans(skb, dev);
+	/* not through GRO, which would keep the user's pages; its large packets are large */
+	netif_receive_skb(skb);
+}
+
+/* Tell the user, and the counters, what has been done. */
+static void end_batch(struct net_pair *pair)
+{
+	struct backend_ring *ring = pair->tx;
+	unsigned long flags;
+
+	if (pair->copied) {
+		spin_lock_irqsave(&ring->lock, flags);
+		ring->count.copied_bytes += pair->copied;
+		spin_unlock_irqrestore(&ring->lock, flags);
+		pair->copied = 0;
+	}
+	if (pair->answered)
+		backend_call(ring);
+	pair->answered = false;
+}
+
+int net_poll(struct napi_struct *napi, int budget)
+{
+	struct net_pair *pair = container_of(napi, struct net_pair, napi);
+	struct vring_end *v = &pair->tx->v;
+	int done = 0, ret = 0;
+
+	vring_poll(v);
+	for (; done < budget; done++) {
+		ret = vring_take(v, &pair->chain);
+		if (ret <= 0)
+			break;
+		if (pair->chain.in) {
+			backend_break(pair->tx->backend, "a packet with room for an answer");
+			give_back(pair);
+			ret = -EBADMSG;
+			break;
+		}
+		receive(pair);
+	}
+	end_batch(pair);
+	if (done == budget)
+		return budget;
+	if (ret < 0)
+		net_broken(pair->tx);
+	/*
+	 * Ask for doorbells while still being the one who takes.  A doorbell between
+	 * that and the end of the poll makes NAPI poll once more.
+	 */
+	else if (!vring_wait(v))
+		return budget;
+	napi_complete_done(napi, done);
+	return done;
+}
