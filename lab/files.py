@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from lab.command import run
@@ -31,8 +32,13 @@ def cpio(tree: Path, target: Path) -> None:
     os.truncate(target, (target.stat().st_size + 511) // 512 * 512)
 
 
-def ext4(tree: Path, target: Path, spare: int) -> None:
+def ext4(tree: Path, target: Path, spare: int, label: str = "") -> None:
     """Make an ext4 image of a tree with ``spare`` bytes free."""
     used = int(run("du", "-s", "--block-size=1", tree).split()[0])
     blocks = (used * 11 // 10 + spare) // 4096 + 4096
-    run("mke2fs", "-q", "-t", "ext4", "-b", "4096", "-m", "0", "-E", "root_owner=0:0", "-d", tree, target, str(blocks))
+    options = ("-q", "-t", "ext4", "-b", "4096", "-m", "0", "-L", label, "-E", "root_owner=0:0")
+    run("mke2fs", *options, "-d", tree, target, str(blocks))
+
+
+if __name__ == "__main__":  # for those who make the image in a mount namespace
+    ext4(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

@@ -4,42 +4,29 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab import cache, files
-from lab.command import run
+from lab import cache, debian, files
 
 # systemd is there for those who boot it; the lab's own init is faster.
 _PACKAGES = (
-    *("kmod", "procps", "iproute2", "pciutils", "util-linux", "util-linux-extra", "busybox-static"),
+    *("kmod", "procps", "pciutils", "util-linux", "util-linux-extra", "busybox-static"),
     *("initramfs-tools", "zstd", "bsdextrautils", "strace", "systemd-sysv", "udev", "dbus"),
     *("ca-certificates", "python3", "python3-drgn", "less", "file"),
+    *debian.MEASURING,
+    # What a host does for its partitions: addresses, and disks the usual way to compare with.
+    *("dnsmasq-base", "nbd-server"),
 )
 _SPARE = 2 << 30
 
 
 def root_tree() -> Path:
     """The machine's root file system as a directory."""
-    sources = Path("/etc/apt/sources.list").read_text()
-    trixie = [line for line in sources.splitlines() if "trixie" in line]
 
-    def build(target: Path) -> None:
-        run(
-            "mmdebstrap",
-            *("--variant=minbase", f"--include={','.join(_PACKAGES)}"),
-            *("--dpkgopt=force-unsafe-io", "--dpkgopt=path-exclude=/usr/share/man/*"),
-            *("--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/locale/*"),
-            "trixie",
-            target,
-            *trixie,
-        )
+    def finish(target: Path) -> None:
         files.write(target / "etc/hostname", "lab\n")
         files.write(target / "etc/fstab", "")
-        files.write(target / "etc/resolv.conf", "")
-        run("chroot", target, "passwd", "-d", "root")
         (target / "lab").mkdir()
-        (target / "usr/lib/modules").mkdir(exist_ok=True)
 
-    key = cache.digest(*_PACKAGES, *trixie, Path(__file__))
-    return cache.make("host-root", key, "making the machine's Debian root", build)
+    return debian.tree("host-root", "making the machine's Debian root", _PACKAGES, finish, Path(__file__))
 
 
 def root_disk() -> Path:

@@ -22,6 +22,7 @@ import pexpect
 from pexpect.socket_pexpect import SocketSpawn
 
 from lab import build, faults, host, host_root, kernels, progress, qemu
+from lab.devices import Disk, Nic
 from lab.partition import PartitionConsole
 from lab.paths import LOGS
 from lab.shell import Result, Shell
@@ -44,7 +45,8 @@ class Machine:
     ``kernel`` is the host's (a key of ``kernels.FLAVOURS``), ``partitions`` are
     the kernels that shall be on its disk for partitions.  ``ipi_broadcast``
     leaves out the host parameter that KLoader insists on.  ``icount`` makes an
-    emulated machine whose clock counts instructions.
+    emulated machine whose clock counts instructions.  ``disks`` and ``nics`` it
+    has beside the disks it boots from.
     """
 
     def __init__(
@@ -58,6 +60,8 @@ class Machine:
         load: bool = True,
         extra: Sequence[str] = (),
         icount: bool = False,
+        disks: Sequence[Disk] = (),
+        nics: Sequence[Nic] = (),
     ):
         #: What made it, to make another like it.
         self.options: dict[str, Any] = {
@@ -70,6 +74,8 @@ class Machine:
             "load": load,
             "extra": extra,
             "icount": icount,
+            "disks": disks,
+            "nics": nics,
         }
         #: For people.
         self.name = "machine"
@@ -82,6 +88,8 @@ class Machine:
         self._load = load
         self._extra = list(extra)
         self._icount = icount
+        self._disks = list(disks)
+        self._nics = list(nics)
         self._directory: Path | None = None
         self._shells: dict[int, Shell] = {}
         self._claimed: set[int] = set()
@@ -109,7 +117,10 @@ class Machine:
         self.versions = {k.flavour: k.version for k in found}
         base = host.initramfs(found[0])
         payload = build.payload(found, build.everything() | {"boot/lab-initrd.img": host.partition_initrd()})
-        disks = [host_root.root_disk(), *(host.kernel_disk(k) for k in found)]
+        # The machine's first program knows what is a kernel's disk by the serial.
+        disks = [Disk("system", host_root.root_disk())]
+        disks += [Disk(f"kernel-{k.flavour}", host.kernel_disk(k)) for k in found]
+        disks += [disk.made() for disk in self._disks]
         accel = "icount" if self._icount else qemu.accelerator(found[0], host.partition_initrd())
 
         for attempt in range(1, _BOOT_TRIES + 1):
@@ -122,6 +133,7 @@ class Machine:
                 self._host_cmdline(),
                 self._directory,
                 disks=disks,
+                nics=self._nics,
                 cpus=self._cpus,
                 memory=self._memory,
                 accel=accel,
@@ -138,6 +150,8 @@ class Machine:
                 faults.record(fault, f"boot of host {self.versions[self.flavour]}")
                 progress.say(f"known emulator fault ({fault}): booting again")
                 self.retries += 1
+        if self._nics:
+            self.run(" && ".join(["modprobe virtio_net", *(nic.setup(n) for n, nic in enumerate(self._nics))]))
         if self._load:
             self.load()
         return self
@@ -203,14 +217,17 @@ class Machine:
         self._claimed.add(number)
         return self._shells[number]
 
-    def partition(self, name: str, timeout: float = 60.0) -> PartitionConsole:
-        """The console of a partition, attached in a spare shell of the host."""
+    def partition(self, name: str, timeout: float = 60.0, login: str = "") -> PartitionConsole:
+        """The console of a partition, attached in a spare shell of the host.
+
+        ``login`` is for partitions that ask for a user, as a Debian root does.
+        """
         if name not in self._partitions:
             number = max(n for n in self._shells if n not in self._claimed and n != 0)
             console = PartitionConsole(self.shell(number), name)
             console.on_close = lambda: self._release(name, number)
             self._partitions[name] = console
-            console.attach(timeout)
+            console.attach(timeout, login)
         return self._partitions[name]
 
     def _release(self, name: str, number: int) -> None:
@@ -231,6 +248,25 @@ class Machine:
         """Write a file on the machine."""
         quoted = shlex.quote(path)
         self.run(f"echo {base64.b64encode(data).decode()} | base64 -d >{quoted} && chmod {mode:o} {quoted}")
+
+    def disk(self, serial: str) -> str:
+        """The path of one of its ``disks``: /dev/vde."""
+        files = "/sys/block/*/serial /sys/block/*/device/serial"
+        found = self.run(f"grep -lx '{serial} *' {files} 2>/dev/null || :").lines
+        assert len(found) == 1, f"disks with the serial {serial}: {found}"
+        return f"/dev/{found[0].split('/')[3]}"
+
+    def forward(self, port: int, address: str = "10.0.2.15") -> int:
+        """A port of 127.0.0.1 here that leads to one on the first card's network."""
+        # The emulator chooses a free one; only people are told which.
+        error = self._monitor(f"hostfwd_add net0 tcp:127.0.0.1:0-{address}:{port}")
+        known = self._monitor("info usernet")
+        match = re.search(rf"HOST_FORWARD\] +\d+ +127\.0\.0\.1 +(\d+) +{re.escape(address)} +{port} ", known)
+        assert match, f"no forwarding to {address}:{port}: {error}{known}"
+        return int(match[1])
+
+    def _monitor(self, command: str) -> str:
+        return str(self.qmp("human-monitor-command", **{"command-line": command}))
 
     # Facts -----------------------------------------------------------------
 

@@ -33,8 +33,8 @@ class PartitionConsole:
         self.name = name
         self.on_close: Callable[[], None] = lambda: None
 
-    def attach(self, timeout: float) -> None:
-        """Start ``shimos console`` and come to an agreement with the shell."""
+    def attach(self, timeout: float, login: str = "") -> None:
+        """Start ``shimos console``, log in and come to an agreement with the shell."""
         # Should the console end, its caller's shell must not take what is meant
         # for the partition.
         self._host.run("true")
@@ -50,6 +50,8 @@ class PartitionConsole:
         ended = rf"shimos: (?!connected|warning)[^\n]*\n|{word}-{GUARDED}-"
         deadline = time.monotonic() + timeout
         self._expect_or_end(rf"shimos: connected to [^\n]*\n|{ended}", "connected to", timeout)
+        if login:
+            self._log_in(login, deadline)
         while True:
             self._host.send(question.encode())
             try:
@@ -68,6 +70,23 @@ class PartitionConsole:
         self._host.expect(rf"{word}\+".encode(), timeout=timeout)
         self._host.send(b"trap : INT\n")
         self._shell.run("true", timeout=timeout)
+
+    def _log_in(self, user: str, deadline: float) -> None:
+        """Become a user without a password; one who is logged in stays so."""
+        prompt, ended = f"{user}@[^\n]*[#$] ", r"shimos: (?!connected|warning)[^\n]*\n"
+        while True:
+            # What boot messages have scrolled away is printed anew for Enter.
+            self._host.send(b"\n")
+            try:
+                answer = self._host.expect(f"login: |{prompt}|{ended}".encode(), timeout=_ASK_AGAIN)
+            except ShellTimeout:
+                if time.monotonic() > deadline:
+                    raise
+                continue
+            break
+        if answer.endswith(b"login: "):
+            self._host.send(f"{user}\n".encode())
+            self._expect_or_end(f"{prompt}|{ended}", f"{user}@", deadline - time.monotonic())
 
     def _expect_or_end(self, pattern: str, good: str, timeout: float) -> None:
         answer = self._host.expect(pattern.encode(), timeout=timeout).decode(errors="replace")

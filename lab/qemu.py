@@ -15,6 +15,7 @@ from typing import Any
 from qemu.qmp.legacy import QEMUMonitorProtocol
 
 from lab import cache, progress
+from lab.devices import Disk, Nic
 from lab.kernels import Kernel
 from lab.paths import CACHE
 
@@ -31,7 +32,8 @@ class Config:
     initrd: Path
     cmdline: str
     directory: Path  # for sockets, logs and throw-away layers
-    disks: list[Path] = field(default_factory=list)
+    disks: list[Disk] = field(default_factory=list)
+    nics: list[Nic] = field(default_factory=list)
     cpus: int = 4
     memory: str = "4G"
     shells: int = SHELLS
@@ -58,10 +60,10 @@ class Config:
         args += ["-chardev", f"file,id=log,path={d / 'ttyS0.log'}", "-serial", "chardev:log"]
         args += ["-qmp", f"unix:{d / 'qmp'},server=on,wait=off"]
         args += ["-device", "virtio-rng-pci"]
-        for number, disk in enumerate(self.disks):
-            # Writes go to a file that is already deleted; each machine is fresh.
-            args += ["-drive", f"file={disk},if=none,id=disk{number},format=raw,snapshot=on,cache=unsafe"]
-            args += ["-device", f"virtio-blk-pci,drive=disk{number}"]
+        for disk in self.disks:
+            args += disk.arguments(d)
+        for number, nic in enumerate(self.nics):
+            args += nic.arguments(number)
         if self.shells:
             args += ["-device", f"virtio-serial-pci,max_ports={self.shells + 1}"]
         for number in range(self.shells):
