@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from lab.machine import LAB_INITRD, Machine
@@ -80,6 +82,21 @@ def initrd_with(machine: Machine, flavour: str, files: dict[str, str]) -> str:
     lines.append(f"cat {LAB_INITRD} {made}.own >{made}")
     machine.run(" && ".join(lines))
     return made
+
+
+@contextmanager
+def scratch_disk(machine: Machine, size: str = "64M") -> Iterator[str]:
+    """An empty disk in the host's memory, gone at the end: /dev/loop0.
+
+    For many small ones on a shared machine; see lab.devices.Disk for real ones.
+    """
+    machine.run("modprobe loop")
+    make = f'f=$(mktemp) && truncate -s {size} "$f" && losetup --find --show "$f" && rm "$f"'
+    device = machine.run(make).output.strip()
+    try:
+        yield device
+    finally:
+        machine.run(f"losetup --detach {device}")
 
 
 class Resources:
