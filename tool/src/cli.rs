@@ -7,6 +7,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use crate::config::OnReboot;
 use crate::devices::spec::{self, Wanted};
+use crate::top::rates::Sort;
 use crate::{cpulist, duration, name, size};
 
 const EXIT_CODES: &str = "\
@@ -86,6 +87,13 @@ pub enum Command {
     /// went to and from the user's own pages, COPIED was copied on the way. Works on
     /// the host and in a partition.
     Devices(Json),
+    /// Watch what partitions do: CPUs, memory, disks, networks, doorbells
+    ///
+    /// Rates are per second, as the partition sees them, for the devices that this
+    /// kernel shares. "-" is what is not there or cannot be known. Keys: q quits, up and
+    /// down choose a partition whose devices are shown, s (or left and right) chooses
+    /// the column to sort by, r reverses. Works in a partition, too, for its peers.
+    Top(Top),
     /// Measure the round trip of messages to another kernel
     ///
     /// Through the echo service that every kernel of the machine has. Works on the
@@ -386,6 +394,22 @@ pub struct Dump {
 }
 
 #[derive(Debug, Args)]
+pub struct Top {
+    /// Seconds from one look to the next
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "1")]
+    pub interval: Duration,
+    /// Print one table after one interval, for scripts
+    #[arg(long, visible_alias = "batch")]
+    pub once: bool,
+    /// Sort by this column
+    #[arg(long, value_name = "COLUMN", default_value = "name")]
+    pub sort: Sort,
+    /// Print JSON, once
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct Ping {
     /// Name of a kernel: a partition's, or "host"
     pub name: String,
@@ -463,6 +487,7 @@ mod tests {
         };
         let wanted = run.share.wanted();
         assert_eq!((wanted.disks.len(), wanted.nets.len()), (2, 1));
+        assert!(parse("shimos top --batch -i 0.5 --sort doorbells").is_ok());
         assert!(parse("shimos attach web --disk a --net p2p").is_ok());
         assert!(parse("shimos detach web --id 3 --force").is_ok());
     }

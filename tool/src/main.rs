@@ -29,6 +29,7 @@ mod size;
 mod smt;
 mod stock;
 mod terminal;
+mod top;
 mod vmcore;
 mod waiting;
 
@@ -64,6 +65,7 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Ping(args) => commands::ping::run(&args),
         Command::Perf(args) => commands::perf::run(&args),
         Command::Ikc(args) => commands::ikc::run(&args),
+        Command::Top(args) => commands::top::run(&args),
         Command::Attach(args) => commands::attach::run(&args),
         Command::Detach(args) => commands::detach::run(&args),
         Command::Devices(args) => commands::devices::run(&args),
@@ -87,6 +89,7 @@ fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> 
         | Command::Ping(_)
         | Command::Perf(_)
         | Command::Ikc(_)
+        | Command::Top(_)
         | Command::Attach(_)
         | Command::Detach(_)
         | Command::Devices(_)

@@ -7,6 +7,7 @@ use nix::sys::termios::{self, SetArg, Termios};
 
 use crate::error::{IoContext, Result};
 use crate::output;
+use crate::top::screen;
 
 /// The settings to go back to, while the terminal is raw.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
@@ -36,6 +37,7 @@ impl Drop for RawMode {
 }
 
 fn restore() {
+    screen::leave();
     let before = match BEFORE.try_lock() {
         Ok(mut slot) => slot.take(),
         Err(_) => None,

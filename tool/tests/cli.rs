@@ -52,6 +52,7 @@ fn without_kloader_it_is_1_with_one_line_of_why() {
         &["show", "web"],
         &["run", "web", "--cpus", "1", "--memory", "1G"],
         &["rm", "web"],
+        &["top", "--once"],
     ] {
         let output = shimos(args);
         assert_eq!(output.status.code(), Some(1), "{args:?}");

@@ -18,6 +18,7 @@ pub mod rm;
 pub mod run;
 pub mod show;
 pub mod stop;
+pub mod top;
 
 use crate::error::{Error, Result};
 use crate::output;

@@ -202,7 +202,7 @@ impl View {
 }
 
 /// Up means that it takes packets, too.
-fn state_name(kernel: &Kernel) -> &'static str {
+pub fn state_name(kernel: &Kernel) -> &'static str {
     match kernel.state {
         State::Up if kernel.ready => "up",
         State::Up => "not joined",

@@ -1,0 +1,170 @@
+//! All counters at one moment.
+
+use std::io;
+use std::time::Instant;
+
+use shimos_ikc::Queue;
+
+use crate::commands::show::silent_for;
+use crate::device::{self, Device, Status};
+use crate::devices::node::Node;
+use crate::devices::{self, Devices, sharing};
+use crate::error::Result;
+use crate::ikc::view::View;
+use crate::kloader::KLoader;
+use crate::lookup::OrRefuse;
+
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub at: Instant,
+    pub kernels: Vec<Kernel>,
+    /// `None`: this kernel cannot share devices.
+    pub devices: Option<Vec<devices::Status>>,
+    /// `None`: there is no IKC.
+    pub queues: Option<Vec<Queue>>,
+}
+
+/// What is known of a kernel; in a partition that is less than on the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    pub name: String,
+    /// In IKC.
+    pub number: Option<u32>,
+    pub state: String,
+    /// Counts its starts: with each, CPU time begins at zero.
+    pub starts: u32,
+    pub cpus: Option<usize>,
+    pub memory: Option<u64>,
+    /// Time that its CPUs were not idle.
+    pub cpu_busy_ns: Option<u64>,
+}
+
+/// Where the counters come from.
+pub struct Source {
+    /// `None`: this is a partition.
+    loader: Option<KLoader>,
+    node: Option<Node>,
+}
+
+impl Source {
+    pub fn open() -> Result<Self> {
+        let loader = match KLoader::try_open() {
+            Ok(loader) => Some(loader),
+            Err(e) if e.kind() == io::ErrorKind::NotFound && View::read().is_ok() => None,
+            Err(_) => Some(KLoader::open()?),
+        };
+        Ok(Source { loader, node: None })
+    }
+
+    pub fn read(&mut self) -> Result<Snapshot> {
+        let view = View::read().ok();
+        // Its module may be loaded any time.
+        if self.node.is_none() {
+            self.node = Node::open_if_there();
+        }
+        let node = self.node.as_ref().map(|node| node as &dyn Devices);
+        let loader = self.loader.as_ref().map(|loader| loader as &dyn Device);
+        collect(loader, node, view)
+    }
+}
+
+fn collect(
+    loader: Option<&dyn Device>,
+    node: Option<&dyn Devices>,
+    view: Option<View>,
+) -> Result<Snapshot> {
+    let number = |name: &str| {
+        let kernels = view.as_ref().map(|v| v.kernels.as_slice());
+        let mut kernels = kernels.unwrap_or_default().iter();
+        kernels.find(|k| k.name == name).map(|k| k.number)
+    };
+    let kernels = match (loader, &view) {
+        (Some(loader), _) => {
+            let list = device::all(loader).or_refuse("cannot list the partitions")?;
+            list.iter().map(|s| partition(s, number(&s.name))).collect()
+        }
+        (None, Some(view)) => others(view),
+        (None, None) => Vec::new(),
+    };
+    let devices = match node {
+        Some(node) => Some(sharing::OrRefuse::or_refuse(
+            devices::all(node),
+            "cannot list the shared devices",
+        )?),
+        None => None,
+    };
+    Ok(Snapshot {
+        at: Instant::now(),
+        kernels,
+        devices,
+        queues: view.map(|v| v.queues),
+    })
+}
+
+fn partition(status: &Status, number: Option<u32>) -> Kernel {
+    Kernel {
+        name: status.name.clone(),
+        number,
+        state: match silent_for(status) {
+            Some(seconds) => format!("silent {seconds} s"),
+            None => status.state.name().into(),
+        },
+        starts: status.starts,
+        cpus: Some(status.cpus.len()),
+        memory: Some(status.memory),
+        // KLoader does not say yet.
+        cpu_busy_ns: None,
+    }
+}
+
+/// A partition sees the other kernels only as far as they are its peers.
+fn others(view: &View) -> Vec<Kernel> {
+    let peers = view.kernels.iter().filter(|k| !k.is_self);
+    peers
+        .map(|k| Kernel {
+            name: k.name.clone(),
+            number: Some(k.number),
+            state: crate::ikc::view::state_name(k).into(),
+            starts: k.life,
+            cpus: None,
+            memory: None,
+            cpu_busy_ns: None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+    use crate::ikc::view;
+
+    #[test]
+    fn on_the_host() {
+        let loader = fake::Fake::with(&["web", "db"]);
+        let node = devices::fake::Fake::with(&[devices::fake::disk(1, "web", "a")]);
+        let snapshot = collect(Some(&loader), Some(&node), Some(view::example())).unwrap();
+        let web = &snapshot.kernels[0];
+        assert_eq!((web.number, web.cpus), (Some(1), Some(2)));
+        assert_eq!((web.state.as_str(), web.memory), ("running", Some(1 << 30)));
+        assert_eq!(snapshot.devices.unwrap().len(), 1);
+        assert_eq!(snapshot.queues.unwrap().len(), 3);
+    }
+
+    #[test]
+    fn in_a_partition() {
+        let snapshot = collect(None, None, Some(view::example())).unwrap();
+        let names: Vec<_> = snapshot.kernels.iter().map(|k| k.name.as_str()).collect();
+        assert_eq!(names, ["web", "db"], "not itself");
+        assert_eq!(snapshot.kernels[0].state, "up");
+        assert_eq!(snapshot.kernels[0].memory, None);
+        assert!(snapshot.devices.is_none());
+    }
+
+    #[test]
+    fn one_that_hangs() {
+        let mut status = fake::status("web");
+        status.silent_ns = 7_500_000_000;
+        assert_eq!(partition(&status, None).state, "silent 7 s");
+    }
+}
