@@ -130,6 +130,9 @@ void backend_complete(struct backend_ring *ring, u16 head, u32 written);
 /* The same in two steps, for several requests. */
 void backend_complete_quiet(struct backend_ring *ring, u16 head, u32 written);
 void backend_call(struct backend_ring *ring);
+/* Several requests of which the user must not see one without the others; no call. */
+void backend_complete_together(struct backend_ring *ring, const u16 *head, const u32 *written,
+			       unsigned int count);
 
 /* How many CPUs does the user have? */
 unsigned int backend_user_cpus(u32 user);

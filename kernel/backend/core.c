@@ -534,12 +534,25 @@ static void kicked(void *context, unsigned int user)
 
 static const struct ikc_queue_ops kick_ops = { .notify = kicked };
 
+void backend_complete_together(struct backend_ring *ring, const u16 *head, const u32 *written,
+			       unsigned int count)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	while (count--)
+		vring_put(&ring->v, *head++, *written++);
+	vring_publish(&ring->v);
+	spin_unlock_irqrestore(&ring->lock, flags);
+}
+
 void backend_complete_quiet(struct backend_ring *ring, u16 head, u32 written)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	vring_complete(&ring->v, head, written);
+	vring_put(&ring->v, head, written);
+	vring_publish(&ring->v);
 	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
@@ -576,7 +589,8 @@ void backend_complete(struct backend_ring *ring, u16 head, u32 written)
 	unsigned long flags;
 
 	spin_lock_irqsave(&ring->lock, flags);
-	vring_complete(&ring->v, head, written);
+	vring_put(&ring->v, head, written);
+	vring_publish(&ring->v);
 	call_user(ring);
 	spin_unlock_irqrestore(&ring->lock, flags);
 }

@@ -30,10 +30,13 @@ static void serve(struct disk_queue *q)
 
 	do {
 		vring_poll(v);
+		q->batching = true;
 		blk_start_plug(&plug);
 		while ((ret = vring_take(v, &q->chain)) > 0)
 			disk_request(q);
 		blk_finish_plug(&plug);
+		q->batching = false;
+		disk_end_batch(q);
 		if (ret < 0) {
 			backend_break(q->disk->backend, v->problem);
 			return;
@@ -47,9 +50,14 @@ static int disk_thread(void *data)
 	struct disk_queue *q = data;
 
 	while (!kthread_should_stop()) {
-		wait_event_idle(q->wake, READ_ONCE(q->kicked) || kthread_should_stop());
+		set_current_state(TASK_IDLE);
+		if (!READ_ONCE(q->kicked) && !kthread_should_stop()) {
+			schedule();
+			continue;
+		}
+		__set_current_state(TASK_RUNNING);
 		WRITE_ONCE(q->kicked, false);
-		smp_mb();	/* pairs with the wake-up: a later kick is seen */
+		smp_mb();	/* pairs with the wake-up's: a kick after this is seen */
 		mutex_lock(&q->mutex);
 		if (q->serving && !q->ring->v.broken)
 			serve(q);
@@ -64,7 +72,7 @@ static void disk_kick(struct backend *b, unsigned int n)
 	struct disk_queue *q = &disk->queue[n];
 
 	WRITE_ONCE(q->kicked, true);
-	wake_up(&q->wake);
+	wake_up_process(q->thread);	/* a full barrier before it looks at the state */
 }
 
 static int disk_start(struct backend *b)
@@ -93,7 +101,7 @@ static void disk_stop(struct backend *b)
 		mutex_unlock(&q->mutex);
 	}
 	for (n = 0; n < b->queues; n++)
-		wait_event(disk->queue[n].wake, !atomic_read(&disk->queue[n].in_flight));
+		wait_event(disk->queue[n].idle, !atomic_read(&disk->queue[n].in_flight));
 	/* who completed last may still be in the ring's lock */
 	for (n = 0; n < b->queues; n++) {
 		spin_lock_irq(&b->ring[n].lock);
@@ -261,7 +269,7 @@ static int start_threads(struct backend *b, struct disk *disk)
 
 		q->disk = disk;
 		q->ring = &b->ring[n];
-		init_waitqueue_head(&q->wake);
+		init_waitqueue_head(&q->idle);
 		mutex_init(&q->mutex);
 		thread = kthread_run(disk_thread, q, "shm-%u/%u", b->id, n);
 		if (IS_ERR(thread))

@@ -13,12 +13,15 @@ struct disk_queue {
 	struct disk *disk;
 	struct backend_ring *ring;
 	struct task_struct *thread;
-	wait_queue_head_t wake;
 	bool kicked;			/* there may be requests */
 	struct mutex mutex;		/* guards serving and the taking end of the ring */
 	bool serving;
 	struct vring_chain chain;	/* mutex: the request being looked at */
+	/* the thread's own: it is about to call the user for several at once */
+	bool batching;
+	unsigned int batched;		/* completed since the last call */
 	atomic_t in_flight;		/* taken and not completed */
+	wait_queue_head_t idle;		/* in_flight became 0 */
 };
 
 struct disk {
@@ -29,6 +32,17 @@ struct disk {
 	unsigned int block;		/* bytes, what requests are a multiple of */
 	struct disk_queue queue[];	/* one per ring */
 };
+
+/* Requests that may complete before the user is called. */
+#define DISK_BATCH	16
+
+/* Call the user for what was completed since the last call.  The thread. */
+static inline void disk_end_batch(struct disk_queue *q)
+{
+	if (q->batched)
+		backend_call(q->ring);
+	q->batched = 0;
+}
 
 /* Begin with the request in q->chain.  Process context. */
 void disk_request(struct disk_queue *q);

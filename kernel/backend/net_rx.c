@@ -168,41 +168,17 @@ static void copy_packet(struct net_room *room, const struct virtio_net_hdr_mrg_r
 	}
 }
 
-/*
- * The driver must find all buffers of a packet at once (virtio 1.2, section
- * 5.1.6.4.1).  If this kernel dies in between, they stand in neither book nor ring; a
- * network driver that is told of that frees what it has not got back.
- */
-static void complete_together(struct backend_ring *ring, const struct net_room *room, u32 left)
-{
-	struct vring_end *v = &ring->v;
-	unsigned long flags;
-	unsigned int i;
-
-	spin_lock_irqsave(&ring->lock, flags);
-	for (i = 0; i < room->chains; i++) {
-		struct vring_used_elem *elem;
-		u32 written = min(room->len[i], left);
-
-		elem = &v->used->ring[v->completed++ & (v->size - 1)];
-		WRITE_ONCE(elem->id, __cpu_to_virtio32(true, room->head[i]));
-		WRITE_ONCE(elem->len, __cpu_to_virtio32(true, written));
-		WRITE_ONCE(v->state->taken[room->head[i]], 0);
-		left -= written;
-	}
-	virt_wmb();	/* pairs with the user's read barrier behind used->idx */
-	WRITE_ONCE(v->used->idx, __cpu_to_virtio16(true, v->completed));
-	spin_unlock_irqrestore(&ring->lock, flags);
-}
-
+/* A merged packet is seen as a whole or not at all (virtio 1.2, 5.1.6.4). */
 static void complete_room(struct net_pair *pair, u32 bytes)
 {
 	struct net_room *room = &pair->room;
+	unsigned int i;
 
-	if (room->chains == 1)
-		backend_complete_quiet(pair->rx, *room->head, bytes);
-	else
-		complete_together(pair->rx, room, bytes);
+	for (i = 0; i < room->chains; i++) {
+		room->len[i] = min(room->len[i], bytes);	/* the last is not full */
+		bytes -= room->len[i];
+	}
+	backend_complete_together(pair->rx, room->head, room->len, room->chains);
 	pair->unannounced = true;
 }
 

@@ -35,6 +35,22 @@ int vring_open(struct vring_end *v, const struct user_memory *memory,
 	return 0;
 }
 
+/* The rings are little endian (virtio 1.2, section 1.4). */
+static u16 get16(const __virtio16 *from)
+{
+	return le16_to_cpu((__force __le16)READ_ONCE(*from));
+}
+
+static void put16(__virtio16 *to, u16 value)
+{
+	WRITE_ONCE(*to, (__force __virtio16)cpu_to_le16(value));
+}
+
+static void put32(__virtio32 *to, u32 value)
+{
+	WRITE_ONCE(*to, (__force __virtio32)cpu_to_le32(value));
+}
+
 static int nonsense(struct vring_end *v, const char *problem)
 {
 	if (!v->broken)
@@ -43,21 +59,27 @@ static int nonsense(struct vring_end *v, const char *problem)
 	return -EBADMSG;
 }
 
-/* One descriptor, read once. */
-static struct vring_desc read_desc(const struct vring_desc *from)
+/* A descriptor, read once, in this CPU's byte order. */
+struct desc {
+	u64 addr;
+	u32 len;
+	u16 flags, next;
+};
+
+static struct desc read_desc(const struct vring_desc *from)
 {
-	struct vring_desc d = {
-		.addr = READ_ONCE(from->addr),
-		.len = READ_ONCE(from->len),
-		.flags = READ_ONCE(from->flags),
-		.next = READ_ONCE(from->next),
+	struct desc d = {
+		.addr = le64_to_cpu((__force __le64)READ_ONCE(from->addr)),
+		.len = le32_to_cpu((__force __le32)READ_ONCE(from->len)),
+		.flags = get16(&from->flags),
+		.next = get16(&from->next),
 	};
 
 	return d;
 }
 
 static int add_segment(struct vring_end *v, struct vring_chain *chain,
-		       const struct vring_desc *d)
+		       const struct desc *d)
 {
 	bool in = d->flags & VRING_DESC_F_WRITE;
 	unsigned int n = chain->out + chain->in;
@@ -83,7 +105,7 @@ static int add_segment(struct vring_end *v, struct vring_chain *chain,
 
 /* The chain that starts with @d in @table of @entries. */
 static int walk(struct vring_end *v, struct vring_chain *chain,
-		const struct vring_desc *table, u32 entries, struct vring_desc d)
+		const struct vring_desc *table, u32 entries, struct desc d)
 {
 	int ret;
 
@@ -101,23 +123,23 @@ static int walk(struct vring_end *v, struct vring_chain *chain,
 
 static int read_chain(struct vring_end *v, struct vring_chain *chain)
 {
-	struct vring_desc d = read_desc(&v->desc[chain->head]);
+	struct desc d = read_desc(&v->desc[chain->head]);
 	const struct vring_desc *table;
 
 	if (!(d.flags & VRING_DESC_F_INDIRECT))
 		return walk(v, chain, v->desc, v->size, d);
-	if (!v->indirect || d.flags & VRING_DESC_F_NEXT || !d.len || d.len % sizeof(d) ||
-	    d.len > VRING_SEGMENTS * sizeof(d))
+	if (!v->indirect || d.flags & VRING_DESC_F_NEXT || !d.len ||
+	    d.len % sizeof(*table) || d.len > VRING_SEGMENTS * sizeof(*table))
 		return nonsense(v, "a bad indirect table");
 	table = user_memory_at(v->memory, d.addr, d.len);
 	if (!table)
 		return nonsense(v, "an indirect table outside of the user's memory");
-	return walk(v, chain, table, d.len / sizeof(d), read_desc(table));
+	return walk(v, chain, table, d.len / sizeof(*table), read_desc(table));
 }
 
 bool vring_more(const struct vring_end *v)
 {
-	return v->size && !READ_ONCE(v->broken) && READ_ONCE(v->avail->idx) != v->taken;
+	return v->size && !READ_ONCE(v->broken) && get16(&v->avail->idx) != v->taken;
 }
 
 int vring_take(struct vring_end *v, struct vring_chain *chain)
@@ -129,13 +151,13 @@ int vring_take(struct vring_end *v, struct vring_chain *chain)
 		return -EBADMSG;
 	if (!v->size)
 		return 0;
-	waiting = READ_ONCE(v->avail->idx) - v->taken;
+	waiting = get16(&v->avail->idx) - v->taken;
 	if (!waiting)
 		return 0;
 	if (waiting > v->size)
 		return nonsense(v, "more available than the ring has room for");
 	virt_rmb();	/* pairs with the user's write barrier before avail->idx */
-	chain->head = READ_ONCE(v->avail->ring[v->taken & (v->size - 1)]);
+	chain->head = get16(&v->avail->ring[v->taken & (v->size - 1)]);
 	chain->out = chain->in = 0;
 	if (chain->head >= v->size)
 		return nonsense(v, "a descriptor that does not exist");
@@ -163,9 +185,9 @@ bool vring_wait(struct vring_end *v)
 	if (!v->size)
 		return true;
 	if (v->event_idx)
-		WRITE_ONCE(*(u16 *)&v->used->ring[v->size], v->taken);
+		put16((__virtio16 *)&v->used->ring[v->size], v->taken);
 	else
-		WRITE_ONCE(v->used->flags, 0);
+		put16(&v->used->flags, 0);
 	virt_mb();	/* pairs with the user's between avail->idx and this */
 	return !vring_more(v);
 }
@@ -174,15 +196,15 @@ void vring_poll(struct vring_end *v)
 {
 	/* with event positions the user tells once, and no more until asked */
 	if (v->size && !v->event_idx)
-		WRITE_ONCE(v->used->flags, VRING_USED_F_NO_NOTIFY);
+		put16(&v->used->flags, VRING_USED_F_NO_NOTIFY);
 }
 
-void vring_complete(struct vring_end *v, u16 head, u32 written)
+void vring_put(struct vring_end *v, u16 head, u32 written)
 {
 	struct vring_used_elem *elem = &v->used->ring[v->completed & (v->size - 1)];
 
-	WRITE_ONCE(elem->id, head);
-	WRITE_ONCE(elem->len, written);
+	put32(&elem->id, head);
+	put32(&elem->len, written);
 	/*
 	 * While the head is in neither book nor ring, it stands here: the user finds
 	 * it if we die now, unless used->idx shows that it was published.
@@ -193,8 +215,12 @@ void vring_complete(struct vring_end *v, u16 head, u32 written)
 	virt_wmb();	/* the same */
 	WRITE_ONCE(v->state->taken[head], 0);
 	v->completed++;
+}
+
+void vring_publish(struct vring_end *v)
+{
 	virt_wmb();	/* pairs with the user's read barrier behind used->idx */
-	WRITE_ONCE(v->used->idx, v->completed);
+	put16(&v->used->idx, v->completed);
 	virt_wmb();	/* as above */
 	WRITE_ONCE(v->state->completing, 0);
 }
@@ -206,6 +232,6 @@ bool vring_must_call(struct vring_end *v)
 	v->called = new;
 	virt_mb();	/* pairs with the user's between its event and used->idx */
 	if (v->event_idx)
-		return vring_need_event(READ_ONCE(v->avail->ring[v->size]), new, old);
-	return !(READ_ONCE(v->avail->flags) & VRING_AVAIL_F_NO_INTERRUPT);
+		return vring_need_event(get16(&v->avail->ring[v->size]), new, old);
+	return !(get16(&v->avail->flags) & VRING_AVAIL_F_NO_INTERRUPT);
 }

@@ -68,7 +68,7 @@ int vring_open(struct vring_end *v, const struct user_memory *memory,
  * nonsense, the ring is broken and v->problem says why.
  */
 int vring_take(struct vring_end *v, struct vring_chain *chain);
-/* Give back the request taken last, as if it had not been taken. */
+/* Give back the request taken last, as if it had not been taken; may be repeated. */
 void vring_untake(struct vring_end *v, const struct vring_chain *chain);
 /* Has the user made more available than was taken? */
 bool vring_more(const struct vring_end *v);
@@ -80,9 +80,14 @@ bool vring_more(const struct vring_end *v);
 bool vring_wait(struct vring_end *v);
 void vring_poll(struct vring_end *v);
 
-/* A request is done; @written bytes of `in` are valid.  One caller at a time. */
-void vring_complete(struct vring_end *v, u16 head, u32 written);
-/* Does the user want to be told?  After one or several vring_complete(). */
+/*
+ * A request is done; @written bytes of `in` are valid.  The user sees it, or several
+ * at once, after vring_publish().  Of those not yet published the book keeps only the
+ * last.  One caller at a time.
+ */
+void vring_put(struct vring_end *v, u16 head, u32 written);
+void vring_publish(struct vring_end *v);
+/* Does the user want to be told?  After vring_publish(). */
 bool vring_must_call(struct vring_end *v);
 
 #endif

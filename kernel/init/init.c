@@ -39,9 +39,25 @@ static void load(const char *path)
 
 	if (fd < 0)
 		die("shimos: init: cannot open %s: %s\n", path, strerror(errno));
-	if (syscall(SYS_finit_module, fd, "", 0))
+	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)
 		die("shimos: init: cannot load %s: %s\n", path, strerror(errno));
 	close(fd);
+}
+
+/* The tool has written which, in which order: a path per line. */
+static void load_all(const char *list)
+{
+	FILE *file = fopen(list, "re");
+	char path[256];
+
+	if (!file)
+		die("shimos: init: cannot open %s: %s\n", list, strerror(errno));
+	while (fgets(path, sizeof(path), file)) {
+		path[strcspn(path, "\n")] = '\0';
+		if (*path)
+			load(path);
+	}
+	fclose(file);
 }
 
 /* The console exists since the agent is there. */
@@ -68,8 +84,7 @@ int main(int argc, char **argv)
 	mkdir("/dev", 0755);
 	mknod("/dev/console", S_IFCHR | 0600, makedev(5, 1));
 	mknod("/dev/kmsg", S_IFCHR | 0644, makedev(1, 11));
-	load("/shimos/ikc.ko");
-	load("/shimos/agent.ko");
+	load_all("/shimos/modules");
 	open_console();
 	unsetenv("SHIMOS_INIT");
 	argv[0] = (char *)init;
