@@ -21,15 +21,11 @@ pub fn run(args: &cli::Top) -> Result<()> {
             .hint("give --once, for one look"));
     }
     let mut source = Source::open()?;
-    let before = source.read()?;
     if !once {
-        return screen::run(
-            &mut source,
-            before,
-            View::new(interval, args.sort),
-            interval,
-        );
+        let view = View::new(interval, args.sort);
+        return screen::run(&mut || source.read(), view, interval);
     }
+    let before = source.read()?;
     interrupt::pause_until(before.at + interval)?;
     let now = source.read()?;
     let mut rows = rates::rows(&before, &now);

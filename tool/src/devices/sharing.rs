@@ -81,7 +81,13 @@ impl Sharing {
                 for status in added.iter().rev() {
                     self.take_back(status.id);
                 }
-                Err(error)
+                Err(match error {
+                    Error::Interrupted { signal, .. } => Error::Interrupted {
+                        signal,
+                        undone: Some(format!("nothing is shared with '{}'", user.name)),
+                    },
+                    other => other,
+                })
             }
         }
     }

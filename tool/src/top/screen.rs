@@ -14,7 +14,7 @@ use ratatui::crossterm::{cursor, execute};
 
 use super::draw::{Then, View};
 use super::rates::rows;
-use super::snapshot::{Snapshot, Source};
+use super::snapshot::Snapshot;
 use crate::error::{IoContext, Result};
 use crate::interrupt;
 use crate::output::written;
@@ -60,9 +60,13 @@ pub fn leave() {
 }
 
 /// Until a key or a signal ends it.
-pub fn run(source: &mut Source, first: Snapshot, mut view: View, interval: Duration) -> Result<()> {
+pub fn run(
+    read: &mut dyn FnMut() -> Result<Snapshot>,
+    mut view: View,
+    interval: Duration,
+) -> Result<()> {
+    let mut before = read()?;
     let mut screen = Screen::enter()?;
-    let mut before = first;
     // Something to look at before the first interval is over.
     view.update(rows(&before, &before));
     loop {
@@ -70,7 +74,7 @@ pub fn run(source: &mut Source, first: Snapshot, mut view: View, interval: Durat
         if show_until(&mut screen, &mut view, next)? == Then::Quit {
             return Ok(());
         }
-        let now = source.read()?;
+        let now = read()?;
         view.update(rows(&before, &now));
         before = now;
     }
