@@ -39,9 +39,9 @@ void fail_taken(struct dead_ring *r)
 	struct shimos_virtio_ring_state *s = r->state;
 	u32 head;
 
-	if (s->completing && s->completing <= r->size)
-		/* was it published before the end? */
-		s->taken[s->completing - 1] = r->used->idx == s->completing_at;
+	/* not published before the end; if it was, it may have been taken again since */
+	if (s->completing && s->completing <= r->size && r->used->idx == s->completing_at)
+		s->taken[s->completing - 1] = 1;
 	s->completing = 0;
 	/* taken, but not counted yet */
 	if (s->next != READ_ONCE(r->avail->idx)) {
