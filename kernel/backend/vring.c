@@ -18,6 +18,8 @@ int vring_open(struct vring_end *v, const struct user_memory *memory,
 	memset(v, 0, sizeof(*v));
 	v->memory = memory;
 	v->state = state;
+	/* who finds it broken by somebody else has something to say, too */
+	v->problem = "another ring of the device is broken";
 	v->event_idx = features & (1ULL << VIRTIO_RING_F_EVENT_IDX);
 	v->indirect = features & (1ULL << VIRTIO_RING_F_INDIRECT_DESC);
 	if (!size)
@@ -129,7 +131,8 @@ static int read_chain(struct vring_end *v, struct vring_chain *chain)
 	if (!(d.flags & VRING_DESC_F_INDIRECT))
 		return walk(v, chain, v->desc, v->size, d);
 	if (!v->indirect || d.flags & VRING_DESC_F_NEXT || !d.len ||
-	    d.len % sizeof(*table) || d.len > VRING_SEGMENTS * sizeof(*table))
+	    d.len % sizeof(*table) || d.len > VRING_SEGMENTS * sizeof(*table) ||
+	    d.addr % __alignof__(*table))
 		return nonsense(v, "a bad indirect table");
 	table = user_memory_at(v->memory, d.addr, d.len);
 	if (!table)
