@@ -28,6 +28,24 @@ static struct dead_ring get_ring(struct shimos_device *d, unsigned int n)
 	};
 }
 
+/* The work may run on two CPUs at once, if it is queued anew meanwhile. */
+static void answer(struct shimos_device *d)
+{
+	unsigned long flags;
+	unsigned int n;
+
+	spin_lock_irqsave(&d->fail_lock, flags);
+	for (n = 0; n < d->desc.queues && d->vq[n]; n++) {
+		struct dead_ring r = get_ring(d, n);
+
+		if (!d->recovered)
+			fail_taken(&r);
+		fail_available(&r);
+	}
+	d->recovered = true;
+	spin_unlock_irqrestore(&d->fail_lock, flags);
+}
+
 /* Hard interrupt (a thread on PREEMPT_RT). */
 static void fail_disk(struct irq_work *work)
 {
@@ -36,19 +54,14 @@ static void fail_disk(struct irq_work *work)
 
 	if (!READ_ONCE(d->live))
 		return;
-	for (n = 0; n < d->desc.queues && d->vq[n]; n++) {
-		struct dead_ring r = get_ring(d, n);
-
-		if (!d->recovered)
-			fail_taken(&r);
-		fail_available(&r);
+	answer(d);
+	for (n = 0; n < d->desc.queues && d->vq[n]; n++)
 		vring_interrupt(0, d->vq[n]);
-	}
-	d->recovered = true;
 }
 
 void shimos_fail_init(struct shimos_device *d)
 {
+	spin_lock_init(&d->fail_lock);
 	init_irq_work(&d->fail_work, fail_disk);
 }
 

@@ -45,6 +45,7 @@ struct shimos_device {
 
 	/* fail.c: after the owner's end */
 	struct irq_work fail_work;
+	spinlock_t fail_lock;		/* playing the device; guards recovered */
 	bool recovered;
 };
 
