@@ -43,15 +43,29 @@ check: ## unit tests of the modules' pure code in user space, with sanitizers
 # The ring and the allocator, which compile in user space as they are.
 IKC_FLAGS = -g -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
 	-Ikernel/include/uapi -Ikernel/ikc
-IKC_TESTS = $(wildcard tests/ikc/*.c) kernel/ikc/heap.c
+IKC_TESTS = $(wildcard tests/ikc/*.c tests/common/*.c) kernel/ikc/heap.c
 MODEL = $(wildcard tests/model/*.c) kernel/ikc/heap.c
 
 .PHONY: check-ikc check-model
 check-ikc: ## unit tests, fuzzing and killing of IKC's ring and allocator, with sanitizers
 	mkdir -p build/ikc
 	$(CC) $(IKC_FLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover \
-		-pthread -Itests/ikc -o build/ikc/check $(IKC_TESTS)
+		-pthread -Itests/common -Itests/ikc -o build/ikc/check $(IKC_TESTS)
 	build/ikc/check
+
+# Both ends of a virtqueue: the owner's, and the user's after the owner's death.
+VRING_TESTS = $(wildcard tests/vring/*.c tests/common/*.c) kernel/backend/vring.c \
+	kernel/virtio/recover.c
+
+.PHONY: check-vring
+check-vring: ## unit tests, fuzzing and deaths of the ends of virtqueues, with sanitizers
+	mkdir -p build/vring
+	$(CC) -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
+		-Wno-missing-field-initializers -Wno-address-of-packed-member -Werror \
+		-fsanitize=address,undefined -fno-sanitize-recover -pthread \
+		-Ikernel/include -Ikernel/backend -Ikernel/virtio -Itests/common -Itests/vring \
+		-o build/vring/check $(VRING_TESTS)
+	build/vring/check
 
 check-model: ## all interleavings of IKC's ring and allocator, in small scenarios
 	mkdir -p build/model

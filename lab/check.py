@@ -113,6 +113,11 @@ def ikc_tests() -> None:
     _make("check-ikc")
 
 
+def vring_tests() -> None:
+    """Virtqueues: unit tests, fuzzers and deaths of both ends, with sanitizers."""
+    _make("check-vring")
+
+
 def ikc_model() -> None:
     """IKC: all interleavings of ring and allocator."""
     _make("check-model")
@@ -145,6 +150,7 @@ CHECKS: tuple[Callable[[], None], ...] = (
     checkpatch,
     unit_tests,
     ikc_tests,
+    vring_tests,
     ikc_model,
     library,
 )
