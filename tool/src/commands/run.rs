@@ -55,9 +55,11 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
     };
     let (id, shared) = create_and_load(device, &request, &images, sharing.as_ref())?;
-    // The back end has opened them itself.
-    drop(sharing);
     let up = start(device, id, &wish, args)?;
+    let shared = match &sharing {
+        Some(sharing) => sharing.latest(shared),
+        None => shared,
+    };
     report(&up, &shared, args.json)
 }
 

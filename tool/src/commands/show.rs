@@ -22,16 +22,25 @@ pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
     let status = lookup::find(device, &args.name)?;
     // This host may have no IKC: then there is nothing to say about it.
     let view = View::read_if_there();
-    let shared = match Node::open_if_there() {
-        Some(node) => devices::all(&node).or_refuse("cannot list its devices")?,
-        None => Vec::new(),
-    };
+    let shared = shared_if_there();
     if args.json {
         output::json(&json(&status, &shared, view.as_ref()))
     } else {
         let devices = section("devices", &device_view::table_of(&shared, &status.name));
         output::line(text(&status) + &devices + &queues(&status.name, view.as_ref()))
     }
+}
+
+/// A detail: nothing if this kernel shares nothing, a note if something is wrong.
+fn shared_if_there() -> Vec<devices::Status> {
+    let Some(node) = Node::open_if_there() else {
+        return Vec::new();
+    };
+    let list = devices::all(&node).or_refuse("cannot show its devices");
+    list.unwrap_or_else(|error| {
+        output::note(error);
+        Vec::new()
+    })
 }
 
 /// The partition's status, its devices and queues beside it.

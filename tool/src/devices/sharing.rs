@@ -92,6 +92,12 @@ impl Sharing {
         }
     }
 
+    /// How they are now.
+    pub fn latest(&self, list: Vec<Status>) -> Vec<Status> {
+        let now = |old: Status| self.devices.status(old.id).unwrap_or(old);
+        list.into_iter().map(now).collect()
+    }
+
     fn add_all(&self, user: &User, progress: &mut Progress, added: &mut Vec<Status>) -> Result<()> {
         for disk in &self.disks {
             interrupt::check()?;
@@ -322,6 +328,8 @@ pub mod tests {
         assert_eq!((list[0].user, list[0].queues), (1, 3));
         assert_eq!(list[1].name, "shm-web0");
         assert_eq!(fake.ids(), [1, 2]);
+        let (_work, system) = system::example(&[]);
+        assert_eq!(sharing(&fake, system, "x").latest(list.clone()), list);
     }
 
     #[test]
