@@ -21,7 +21,9 @@ import tty
 from typing import Any
 
 from lab import progress
+from lab.devices import Disk
 from lab.machine import LAB_INITRD, Machine, parse_cpu_list
+from lab.partition_root import partition_root
 from lab.progress import say, step
 
 _NAME = "web"
@@ -30,6 +32,12 @@ _MEMORY = 1 << 30
 #: What the host's own caches may have grown by while the partition lived.
 _SLACK = 16 << 20
 _LEAVE = b"\x1c"  # Ctrl-\
+#: The bridge of the host and of the partition's network card.
+_HOST, _PARTITION = "10.9.0.1", "10.9.0.2"
+_BRIDGE = f"ip link add br0 type bridge && ip address add {_HOST}/24 dev br0 && ip link set br0 up"
+_FILE = "/var/www/html/random"
+#: Seconds for systemd in an emulated machine that has other work too.
+_BOOT = 240.0
 
 
 class Demo:
@@ -52,7 +60,7 @@ class Demo:
     def type_inside(self, command: str) -> str:
         """The same in the partition, through its console."""
         print(f"\n    partition# {command}", flush=True)
-        output = self._machine.partition(_NAME).run(command).output
+        output = self._machine.partition(_NAME, login="root").run(command, timeout=120).output
         print(textwrap.indent(output, "    ").rstrip("\n"), flush=True)
         return output
 
@@ -73,6 +81,7 @@ class Demo:
         first = self._start()
         self._use()
         self._talk()
+        self._serve()
         self._panic()
         self._again(first)
         self._give_back()
@@ -83,11 +92,11 @@ class Demo:
         say("the host is a stock Debian kernel:")
         self.type("uname -a")
         self.type("nproc")
-        say("starting a second stock kernel, of another version, on CPUs 2 and 3 with 1 GiB:")
-        kernel = machine.vmlinuz("6.1")
-        with step("shimos run, to the partition's ready report"):
-            self.type(f"shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {kernel} --initrd {LAB_INITRD}")
-        self.type("shimos ls")
+        say("a disk with a stock Debian root on it, which the host shares, and a bridge:")
+        self.type(f"lsblk -o NAME,SIZE,LABEL {machine.disk('root')}; {_BRIDGE}")
+        say("starting a second stock kernel, of another version, on CPUs 2 and 3 with 1 GiB; disk and network are the host's:")
+        self.type(_run_command(machine))
+        self.type("shimos ls; shimos devices")
         boot = self._check_running()
         self.check("the two kernels have different boot ids", boot != self._host_boot, f"{self._host_boot}, {boot}")
         return boot
@@ -95,8 +104,8 @@ class Demo:
     def _check_running(self) -> str:
         """Both kernels say who they are; returns the partition's boot id."""
         machine = self._machine
-        with step("attaching to the partition's console"):
-            machine.partition(_NAME)
+        with step("the partition boots its root with systemd, to a login on its console"):
+            machine.partition(_NAME, timeout=_BOOT, login="root")
         inside = self.type_inside("uname -a")
         self.check("the partition runs the other stock kernel", machine.versions["6.1"] in inside)
         count = self.type_inside("nproc").strip()
@@ -113,7 +122,7 @@ class Demo:
         output = self.type_inside("seq 1 100000 | sha256sum")
         here = self._machine.run("seq 1 100000 | sha256sum").output
         self.check("it computes what the host computes", output == here)
-        self.type_inside("free -m; ps | head -n 5")
+        self.type_inside("free -m; findmnt -n /; ps -e | tail -n 3")
 
     def _talk(self) -> None:
         say("packets between the two kernels, through shared memory:")
@@ -124,9 +133,20 @@ class Demo:
         count = sum(q["packets"] for q in queues)
         self.check("the partition got the packets", count > 5, count)
 
+    def _serve(self) -> None:
+        say("a web server in the partition: from the shared disk through the shared network:")
+        self.type_inside(f"dd if=/dev/urandom of={_FILE} bs=1M count=32 status=none; sync; systemctl start nginx")
+        there = self.type_inside(f"sha256sum {_FILE}")
+        self._fetch(there)
+        self.type("shimos devices")
+
+    def _fetch(self, there: str) -> None:
+        here = self.type(f"curl -sS http://{_PARTITION}/{_FILE.split('/')[-1]} | sha256sum")
+        self.check("the host fetched what the partition has on its disk", here.split()[0] == there.split()[0])
+
     def _panic(self) -> None:
         say("making the partition's kernel panic:")
-        console = self._machine.partition(_NAME)
+        console = self._machine.partition(_NAME, login="root")
         print("\n    partition# echo c > /proc/sysrq-trigger", flush=True)
         console.send(b"echo c >/proc/sysrq-trigger\n")
         with step("waiting until KLoader has seen it"):
@@ -145,13 +165,17 @@ class Demo:
             self.type(f"shimos restart {_NAME}")
         boot = self._check_running()
         self.check("it is a new boot", boot not in (first, self._host_boot), boot)
-        self._machine.partition(_NAME).close()
+        say("what was written before the panic is still there:")
+        self.type_inside("systemctl start nginx")
+        self._fetch(self.type_inside(f"sha256sum {_FILE}"))
+        self._machine.partition(_NAME, login="root").close()
 
     def _give_back(self) -> None:
         say("ending it and giving everything back:")
-        with step("shimos kill and rm"):
-            self.type(f"shimos kill {_NAME}")
+        with step("shimos stop and rm"):
+            self.type(f"shimos stop {_NAME}")
             self.type(f"shimos rm {_NAME}")
+        self.type(f"fsck.ext4 -fn {self._machine.disk('root')}")
         cpus, free = self._machine.online_cpus(), self._machine.mem_free()
         self.check("the host has all its CPUs", cpus == self._cpus, cpus)
         missing = max(0, self._free - free) >> 20
@@ -163,6 +187,15 @@ class Demo:
         except AssertionError as error:
             print(error)
             self.check("the host's kernel log is clean", False)
+
+
+def _run_command(machine: Machine) -> str:
+    """Boot the shared disk with Debian's own kernel 6.1 and initrd."""
+    root = f"root=LABEL=partition ip={_PARTITION}::{_HOST}:255.255.255.0::eth0:off net.ifnames=0"
+    return (
+        f"shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {machine.vmlinuz('6.1')}"
+        f" --disk {machine.disk('root')} --net br0 --cmdline '{root}'"
+    )
 
 
 def _as_seen(output: str) -> str:
@@ -180,6 +213,8 @@ This is a shell on the emulated machine; `exit` leaves it (and ends the machine)
 
     shimos doctor
     shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {kernel} --initrd {LAB_INITRD}
+    {_BRIDGE}
+    {_run_command(machine).replace(_NAME, "debian", 1)}
     shimos console {_NAME}      Ctrl-] leaves the partition's console
     shimos ls; shimos logs {_NAME}; shimos stop {_NAME}; shimos rm {_NAME}
 """,
@@ -240,7 +275,7 @@ def main() -> int:
     parser.add_argument("--shell", action="store_true", help="a shell on the emulated machine, everything prepared")
     arguments = parser.parse_args()
     say("preparing the lab")
-    with Machine() as machine:
+    with Machine(disks=[Disk("root", lambda: partition_root("6.1"))]) as machine:
         say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.emulator.config.accel})")
         if arguments.shell:
             shell(machine)

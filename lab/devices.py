@@ -59,6 +59,11 @@ class Nic:
     model: str = "virtio-net-pci"
     device: str = ""
 
+    @property
+    def module(self) -> str:
+        """Its driver; vmxnet3 is the one emulated card that cuts up large packets by itself."""
+        return {"virtio-net-pci": "virtio_net"}.get(self.model, self.model)
+
     def arguments(self, number: int) -> list[str]:
         """For the emulator.  Each card has a network of its own."""
         device = f"{self.model},id=nic{number},netdev=net{number},mac={mac(number)}"

@@ -151,7 +151,9 @@ class Machine:
                 progress.say(f"known emulator fault ({fault}): booting again")
                 self.retries += 1
         if self._nics:
-            self.run(" && ".join(["modprobe virtio_net", *(nic.setup(n) for n, nic in enumerate(self._nics))]))
+            # In this order, for it gives them their names.
+            setup = [f"modprobe {nic.module} && {nic.setup(n)}" for n, nic in enumerate(self._nics)]
+            self.run(" && ".join(setup))
         if self._load:
             self.load()
         return self

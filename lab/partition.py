@@ -60,6 +60,8 @@ class PartitionConsole:
             except ShellTimeout:
                 if time.monotonic() > deadline:
                     raise
+                if login:  # what looked like a prompt was an earlier life's, which the console repeated
+                    self._log_in(login, deadline)
         # Interactive busybox shells echo by themselves; one that reads a script
         # from the terminal does not, and with a trap it survives Ctrl-C.
         # The one below it must not read on before it runs: hence the second word.

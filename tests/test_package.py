@@ -12,7 +12,7 @@ from lab.paths import SRC
 #: What an installed machine must have.
 IN_TOOL = ("/usr/bin/shimos", "/usr/lib/shimos/init", "shimos@.service", "man1/shimos-run.1.gz", "completions/shimos")
 HEADERS = ("ikc.h", "ring.h", "atomics.h", "shimos_ikc.h")
-MODULES = {"shimos_ikc", "shimos_kloader", "shimos_agent"}
+MODULES = {"shimos_ikc", "shimos_kloader", "shimos_agent", "shimos_virtio", "shimos_backend"}
 
 
 def test_packages(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
  */
 #include <linux/init.h>
 #include <linux/io.h>
+#include <linux/kernel_stat.h>
 #include <linux/module.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
@@ -18,8 +19,24 @@ struct shimos_shared *agent_shared;
 static void heartbeat(struct timer_list *timer);
 static DEFINE_TIMER(heartbeat_timer, heartbeat);
 
+/* What a user of this kernel would find in /proc/stat; there, it counts ticks. */
+static u64 busy_ns(void)
+{
+	static const enum cpu_usage_stat kinds[] = {
+		CPUTIME_USER, CPUTIME_NICE, CPUTIME_SYSTEM, CPUTIME_IRQ, CPUTIME_SOFTIRQ,
+	};
+	unsigned int cpu, i;
+	u64 sum = 0;
+
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < ARRAY_SIZE(kinds); i++)
+			sum += kcpustat_cpu(cpu).cpustat[kinds[i]];
+	return sum;
+}
+
 static void heartbeat(struct timer_list *timer)
 {
+	WRITE_ONCE(agent_shared->busy_ns, busy_ns());
 	WRITE_ONCE(agent_shared->heartbeat, agent_shared->heartbeat + 1);
 	mod_timer(&heartbeat_timer, jiffies + HZ);
 }

@@ -331,6 +331,7 @@ void partition_status(struct partition *p, struct shimos_status *out)
 	out->uptime_ns = life_is_up(p) ? now - p->started_ns : 0;
 	out->boot_ns = p->ready_ns ? p->ready_ns - p->started_ns : 0;
 	out->silent_ns = life_is_up(p) && p->agent ? now - p->heartbeat_ns : 0;
+	out->busy_ns = p->shared && p->agent ? READ_ONCE(p->shared->busy_ns) : 0;
 	out->host_bytes = host_bytes(p);
 	out->kernel_bytes = p->image.size;
 	out->initrd_bytes = p->initrd_size;

@@ -158,6 +158,7 @@ pub struct Status {
     pub uptime_ns: u64,
     pub boot_ns: u64,
     pub silent_ns: u64,
+    pub busy_ns: u64,
     pub host_bytes: u64,
     pub kernel_bytes: u64,
     pub initrd_bytes: u64,

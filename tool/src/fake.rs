@@ -48,6 +48,7 @@ pub fn status(name: &str) -> Status {
         uptime_ns: 100_000_000_000,
         boot_ns: 2_310_000_000,
         silent_ns: 400_000_000,
+        busy_ns: 900_000_000,
         host_bytes: 100_000,
         kernel_bytes: 14 << 20,
         initrd_bytes: 30 << 20,

@@ -98,6 +98,7 @@ fn status_from(raw: &abi::Status) -> Status {
         uptime_ns: raw.uptime_ns,
         boot_ns: raw.boot_ns,
         silent_ns: raw.silent_ns,
+        busy_ns: raw.busy_ns,
         host_bytes: raw.host_bytes,
         kernel_bytes: raw.kernel_bytes,
         initrd_bytes: raw.initrd_bytes,

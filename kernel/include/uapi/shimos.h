@@ -126,6 +126,7 @@ struct shimos_status {
 	__u64 uptime_ns;		/* since the last start; 0 if not running */
 	__u64 boot_ns;			/* last start to ready; 0 if not ready */
 	__u64 silent_ns;		/* since the last heartbeat was seen */
+	__u64 busy_ns;			/* CPU time of this start, as the agent says */
 	__u64 host_bytes;		/* host memory spent beyond its own pages */
 	__u64 kernel_bytes;		/* size of the image in its memory */
 	__u64 initrd_bytes;

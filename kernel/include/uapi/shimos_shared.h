@@ -15,7 +15,7 @@
 #include "shimos_ikc.h"	/* struct shimos_bell */
 
 #define SHIMOS_SHARED_MAGIC	0x31534f4d494853ULL	/* "SHIMOS1" */
-#define SHIMOS_SHARED_VERSION	2
+#define SHIMOS_SHARED_VERSION	3
 #define SHIMOS_ACPI_SIGNATURE	"SHIM"
 
 /* The ACPI table that tells a partition where the shared area is. */
@@ -62,6 +62,7 @@ struct shimos_shared {
 	__u32 ready;		/* 1: containment is armed */
 	__u32 cause;		/* enum shimos_cause, written when it ends */
 	__u32 heartbeat;	/* counts seconds */
+	__u64 busy_ns;		/* CPU time spent, of all CPUs; with the heartbeat */
 	struct shimos_bell bell;
 	char message[256];	/* panic text */
 };

@@ -62,6 +62,7 @@ fn the_structures_match_the_c_header() {
         uptime_ns,
         boot_ns,
         silent_ns,
+        busy_ns,
         host_bytes,
         kernel_bytes,
         initrd_bytes,

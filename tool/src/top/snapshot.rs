@@ -112,8 +112,7 @@ fn partition(status: &Status, number: Option<u32>) -> Kernel {
         starts: status.starts,
         cpus: Some(status.cpus.len()),
         memory: Some(status.memory),
-        // KLoader does not say yet.
-        cpu_busy_ns: None,
+        cpu_busy_ns: (status.agent != 0).then_some(status.busy_ns),
     }
 }
 
