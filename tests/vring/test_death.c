@@ -127,7 +127,7 @@ static void taker(void)
 {
 	take();
 	take_back();
-	vring_wait(&v);
+	vring_poll(&v);
 	take();
 	take();
 }

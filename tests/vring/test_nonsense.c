@@ -45,6 +45,13 @@ void test_open(void)
 	REFUSED(q.desc += 16);
 	REFUSED(q.avail += 2);
 	REFUSED(q.used += 4);
+	/* not even the position behind the ring is missing */
+	d.memory.piece[2].size -= 2;
+	REFUSED((void)q);
+	d.memory.piece[2].size += 2;
+	d.memory.piece[1].size -= 2;
+	REFUSED((void)q);
+	d.memory.piece[1].size += 2;
 	REFUSED(q.desc -= 16);
 	REFUSED(q.desc = 0);
 	REFUSED(q.avail = 0);
@@ -101,6 +108,12 @@ static void expect_parts(int line, unsigned int out, unsigned int in)
 	driver_close(&d);
 }
 
+#define BROKEN_FOR(words, change) do {					\
+	begin(FEATURE_INDIRECT);					\
+	change;								\
+	CHECK(vring_take(&v, &chain) == -EBADMSG && strstr(v.problem, words));	\
+	driver_close(&d);						\
+} while (0)
 #define BROKEN(change) do { begin(FEATURE_INDIRECT); change; expect_broken(__LINE__); } while (0)
 #define TAKEN(out, in, change) \
 	do { begin(FEATURE_INDIRECT); change; expect_parts(__LINE__, out, in); } while (0)
@@ -149,8 +162,10 @@ static void chains(void)
 	TAKEN(1, 1, d.desc[1].flags = VRING_DESC_F_WRITE);
 	TAKEN(0, 1, d.desc[0].flags = VRING_DESC_F_WRITE);
 	BROKEN((d.desc[0].flags |= VRING_DESC_F_WRITE, end_at(1)));
-	BROKEN((d.desc[0].len = 0, end_at(1)));
-	BROKEN((d.desc[1].len = 0, end_at(1)));
+	BROKEN_FOR("empty", (d.desc[0].len = 0, end_at(1)));
+	BROKEN_FOR("empty", (d.desc[1].len = 0, end_at(1)));
+	BROKEN_FOR("outside", (d.desc[0].addr = 0, end_at(0)));
+	BROKEN_FOR("loop", d.desc[0].next = 0);
 }
 
 static void addresses(void)
