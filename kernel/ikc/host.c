@@ -146,14 +146,32 @@ void ikc_host_update(void)
 
 /* ---- kernels ---- */
 
+static u64 gap_behind(const struct ikc_range *range)
+{
+	return range[1].start - range[0].start - range[0].size;
+}
+
+/*
+ * Ranges ascend.  If they are more than fit, the smallest hole counts as RAM: a few
+ * pages that the firmware keeps, not the registers of devices below 4 GiB.
+ */
 static void add_ram(struct ikc_kernel *entry, u64 start, u64 size)
 {
-	struct ikc_range *last = &entry->range[IKC_MAX_RANGES - 1];
+	struct ikc_range range[IKC_MAX_RANGES + 1];
+	u32 n = entry->ranges, i, at = 0;
 
-	if (entry->ranges < IKC_MAX_RANGES)
+	if (n < IKC_MAX_RANGES) {
 		entry->range[entry->ranges++] = (struct ikc_range){ start, size };
-	else	/* more holes than fit: the last range spans the rest */
-		last->size = start + size - last->start;
+		return;
+	}
+	memcpy(range, entry->range, sizeof(entry->range));
+	range[n] = (struct ikc_range){ start, size };
+	for (i = 1; i < n; i++)
+		if (gap_behind(&range[i]) < gap_behind(&range[at]))
+			at = i;
+	range[at].size = range[at + 1].start + range[at + 1].size - range[at].start;
+	memmove(&range[at + 1], &range[at + 2], (n - at - 1) * sizeof(*range));
+	memcpy(entry->range, range, sizeof(entry->range));
 }
 
 static int add_ram_resource(struct resource *ram, void *entry)
