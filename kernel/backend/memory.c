@@ -16,6 +16,7 @@
 #include "backend.h"
 
 #define GRANULE	SZ_2M		/* in which memory can be added */
+#define KEEP	SZ_32M		/* that adding leaves to this kernel */
 
 struct added {
 	struct list_head link;		/* added_mutex */
@@ -48,11 +49,55 @@ void *user_memory_at(const struct user_memory *memory, u64 addr, u64 len)
 
 /* ---- adding memory that is not this kernel's ---- */
 
+#ifdef CONFIG_X86
+/*
+ * A partition has some RAM of its own below 1 MiB, where its CPUs start.  With it
+ * came pages for all around, so that nothing can be added there; but the direct map
+ * of what has RAM below ends at 1 MiB, in the middle of a table.  Fill that up.
+ */
+static int add_first_granule(void)
+{
+	unsigned int level;
+	pte_t *pte;
+	u64 addr;
+
+	for (addr = SZ_1M; addr < GRANULE; addr += PAGE_SIZE) {
+		pte = lookup_address((unsigned long)phys_to_virt(addr), &level);
+		if (!pte || level != PG_LEVEL_4K || !pfn_valid(PHYS_PFN(addr)))
+			return -EFAULT;
+		if (pte_none(*pte))
+			set_pte(pte, pfn_pte(PHYS_PFN(addr), PAGE_KERNEL));
+	}
+	return 0;
+}
+#else
+static int add_first_granule(void)
+{
+	return -EOPNOTSUPP;
+}
+#endif
+
+/* What is added costs memory here: a struct page for each of its pages. */
+static bool is_affordable(u64 bytes)
+{
+	u64 needed = (bytes >> PAGE_SHIFT) * sizeof(struct page) + KEEP;
+	u64 available = (u64)si_mem_available() << PAGE_SHIFT;
+
+	if (needed <= available)
+		return true;
+	pr_warn("to reach %llu MiB of another kernel's memory this one needs %llu MiB, and has %llu available\n",
+		bytes >> 20, needed >> 20, available >> 20);
+	return false;
+}
+
 static int add(u64 start, u64 end)
 {
-	struct added *a = kzalloc(sizeof(*a), GFP_KERNEL);
+	struct added *a;
 	void *addr;
 
+	if (!is_affordable(end - start))
+		return -ENOMEM;
+	a = kzalloc(sizeof(*a), GFP_KERNEL);
 	if (!a)
 		return -ENOMEM;
 	a->start = start;
@@ -107,6 +152,10 @@ static int add_missing(u64 start, u64 end)
 
 	start = ALIGN_DOWN(start, GRANULE);
 	end = ALIGN(end, GRANULE);
+	if (!start) {
+		ret = add_first_granule();
+		start = GRANULE;
+	}
 	while (start < end && !ret) {
 		find_obstacle(start, end, &from, &to);
 		if (from > start)
