@@ -221,6 +221,14 @@ static int refuse_busy(const struct shimos_dev_add_disk *arg, dev_t dev, int err
 			      arg->name);
 }
 
+/* Its owner would be asked to reach pages of a third kernel. */
+static bool is_another_kernels(const struct block_device *bdev)
+{
+	const struct device *dev = disk_to_dev(bdev->bd_disk)->parent;
+
+	return dev && dev->parent && !strcmp(dev_name(dev->parent), "shimos-virtio");
+}
+
 /* Open the device behind the caller's descriptor anew, claimed. */
 static int claim_disk(struct disk *disk, const struct shimos_dev_add_disk *arg, char *text,
 		      size_t len)
@@ -246,6 +254,11 @@ static int claim_disk(struct disk *disk, const struct shimos_dev_add_disk *arg, 
 			       disk->read_only ? (void *)&readers : disk);
 	if (ret)
 		return refuse_busy(arg, dev, ret, text, len);
+	if (is_another_kernels(disk->bdev.bdev)) {
+		compat_bdev_close(&disk->bdev);
+		return backend_refuse(text, len, -EOPNOTSUPP,
+				      "%s is another kernel's: share it from there", arg->name);
+	}
 	disk->sectors = bdev_nr_sectors(disk->bdev.bdev);
 	disk->block = bdev_logical_block_size(disk->bdev.bdev);
 	if (disk->sectors >= disk->block / SECTOR_SIZE &&
