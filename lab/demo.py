@@ -94,7 +94,9 @@ class Demo:
         self.type("nproc")
         say("a disk with a stock Debian root on it, which the host shares, and a bridge:")
         self.type(f"lsblk -o NAME,SIZE,LABEL {machine.disk('root')}; {_BRIDGE}")
-        say("starting a second stock kernel, of another version, on CPUs 2 and 3 with 1 GiB; disk and network are the host's:")
+        say(
+            "starting a second stock kernel, of another version, on CPUs 2 and 3 with 1 GiB; disk and network are the host's:"
+        )
         self.type(_run_command(machine))
         self.type("shimos ls; shimos devices")
         boot = self._check_running()

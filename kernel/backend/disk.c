@@ -8,6 +8,7 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/virtio_byteorder.h>
 #include <linux/virtio_blk.h>
 
 #include "disk.h"
@@ -154,29 +155,29 @@ static void describe(struct backend *b, struct disk *disk)
 	/* a flush costs nothing where there is no cache, and a cache may be turned on */
 	b->features = BIT_ULL(VIRTIO_BLK_F_SEG_MAX) | BIT_ULL(VIRTIO_BLK_F_BLK_SIZE) |
 		      BIT_ULL(VIRTIO_BLK_F_TOPOLOGY) | BIT_ULL(VIRTIO_BLK_F_FLUSH);
-	config->capacity = cpu_to_le64(disk->sectors);
-	config->seg_max = cpu_to_le32(VRING_SEGMENTS - 2);
-	config->blk_size = cpu_to_le32(disk->block);
+	config->capacity = __cpu_to_virtio64(true, disk->sectors);
+	config->seg_max = __cpu_to_virtio32(true, VRING_SEGMENTS - 2);
+	config->blk_size = __cpu_to_virtio32(true, disk->block);
 	config->physical_block_exp = ilog2(bdev_physical_block_size(bdev) / disk->block);
-	config->opt_io_size = cpu_to_le32(bdev_io_opt(bdev) / disk->block);
+	config->opt_io_size = __cpu_to_virtio32(true, bdev_io_opt(bdev) / disk->block);
 	if (b->queues > 1) {
 		b->features |= BIT_ULL(VIRTIO_BLK_F_MQ);
-		config->num_queues = cpu_to_le16(b->queues);
+		config->num_queues = __cpu_to_virtio16(true, b->queues);
 	}
 	if (disk->read_only) {
 		b->features |= BIT_ULL(VIRTIO_BLK_F_RO);
 		return;
 	}
 	b->features |= BIT_ULL(VIRTIO_BLK_F_WRITE_ZEROES);
-	config->max_write_zeroes_sectors = cpu_to_le32(MAX_ZEROES);
-	config->max_write_zeroes_seg = cpu_to_le32(1);
+	config->max_write_zeroes_sectors = __cpu_to_virtio32(true, MAX_ZEROES);
+	config->max_write_zeroes_seg = __cpu_to_virtio32(true, 1);
 	config->write_zeroes_may_unmap = 1;
 	if (bdev_max_discard_sectors(bdev)) {
 		b->features |= BIT_ULL(VIRTIO_BLK_F_DISCARD);
-		config->max_discard_sectors = cpu_to_le32(bdev_max_discard_sectors(bdev));
-		config->max_discard_seg = cpu_to_le32(1);
+		config->max_discard_sectors = __cpu_to_virtio32(true, bdev_max_discard_sectors(bdev));
+		config->max_discard_seg = __cpu_to_virtio32(true, 1);
 		config->discard_sector_alignment =
-			cpu_to_le32(max(bdev_discard_granularity(bdev), disk->block) / SECTOR_SIZE);
+			__cpu_to_virtio32(true, max(bdev_discard_granularity(bdev), disk->block) / SECTOR_SIZE);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <linux/bio.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/virtio_byteorder.h>
 #include <linux/virtio_blk.h>
 
 #include "disk.h"
@@ -256,8 +257,8 @@ void disk_request(struct disk_queue *q)
 		return;
 	}
 	end.status = last->data;
-	type = le32_to_cpu(READ_ONCE(hdr->type));
-	sector = le64_to_cpu(READ_ONCE(hdr->sector));
+	type = __virtio32_to_cpu(true, READ_ONCE(hdr->type));
+	sector = __virtio64_to_cpu(true, READ_ONCE(hdr->sector));
 	switch (type) {
 	case VIRTIO_BLK_T_IN:
 		transfer(q, &end, sector, false);

@@ -37,22 +37,6 @@ int vring_open(struct vring_end *v, const struct user_memory *memory,
 	return 0;
 }
 
-/* The rings are little endian (virtio 1.2, section 1.4). */
-static u16 get16(const __virtio16 *from)
-{
-	return le16_to_cpu((__force __le16)READ_ONCE(*from));
-}
-
-static void put16(__virtio16 *to, u16 value)
-{
-	WRITE_ONCE(*to, (__force __virtio16)cpu_to_le16(value));
-}
-
-static void put32(__virtio32 *to, u32 value)
-{
-	WRITE_ONCE(*to, (__force __virtio32)cpu_to_le32(value));
-}
-
 static int nonsense(struct vring_end *v, const char *problem)
 {
 	if (!v->broken)
@@ -61,27 +45,8 @@ static int nonsense(struct vring_end *v, const char *problem)
 	return -EBADMSG;
 }
 
-/* A descriptor, read once, in this CPU's byte order. */
-struct desc {
-	u64 addr;
-	u32 len;
-	u16 flags, next;
-};
-
-static struct desc read_desc(const struct vring_desc *from)
-{
-	struct desc d = {
-		.addr = le64_to_cpu((__force __le64)READ_ONCE(from->addr)),
-		.len = le32_to_cpu((__force __le32)READ_ONCE(from->len)),
-		.flags = get16(&from->flags),
-		.next = get16(&from->next),
-	};
-
-	return d;
-}
-
 static int add_segment(struct vring_end *v, struct vring_chain *chain,
-		       const struct desc *d)
+		       const struct vq_desc *d)
 {
 	bool in = d->flags & VRING_DESC_F_WRITE;
 	unsigned int n = chain->out + chain->in;
@@ -107,7 +72,7 @@ static int add_segment(struct vring_end *v, struct vring_chain *chain,
 
 /* The chain that starts with @d in @table of @entries. */
 static int walk(struct vring_end *v, struct vring_chain *chain,
-		const struct vring_desc *table, u32 entries, struct desc d)
+		const struct vring_desc *table, u32 entries, struct vq_desc d)
 {
 	int ret;
 
@@ -119,13 +84,13 @@ static int walk(struct vring_end *v, struct vring_chain *chain,
 			return ret;
 		if (d.next >= entries)
 			return nonsense(v, "a chain that leaves its table");
-		d = read_desc(&table[d.next]);
+		d = vq_get_desc(&table[d.next]);
 	}
 }
 
 static int read_chain(struct vring_end *v, struct vring_chain *chain)
 {
-	struct desc d = read_desc(&v->desc[chain->head]);
+	struct vq_desc d = vq_get_desc(&v->desc[chain->head]);
 	const struct vring_desc *table;
 
 	if (!(d.flags & VRING_DESC_F_INDIRECT))
@@ -137,12 +102,12 @@ static int read_chain(struct vring_end *v, struct vring_chain *chain)
 	table = user_memory_at(v->memory, d.addr, d.len);
 	if (!table)
 		return nonsense(v, "an indirect table outside of the user's memory");
-	return walk(v, chain, table, d.len / sizeof(*table), read_desc(table));
+	return walk(v, chain, table, d.len / sizeof(*table), vq_get_desc(table));
 }
 
 bool vring_more(const struct vring_end *v)
 {
-	return v->size && !READ_ONCE(v->broken) && get16(&v->avail->idx) != v->taken;
+	return v->size && !READ_ONCE(v->broken) && vq_get16(&v->avail->idx) != v->taken;
 }
 
 int vring_take(struct vring_end *v, struct vring_chain *chain)
@@ -154,13 +119,13 @@ int vring_take(struct vring_end *v, struct vring_chain *chain)
 		return -EBADMSG;
 	if (!v->size)
 		return 0;
-	waiting = get16(&v->avail->idx) - v->taken;
+	waiting = vq_get16(&v->avail->idx) - v->taken;
 	if (!waiting)
 		return 0;
 	if (waiting > v->size)
 		return nonsense(v, "more available than the ring has room for");
 	virt_rmb();	/* pairs with the user's write barrier before avail->idx */
-	chain->head = get16(&v->avail->ring[v->taken & (v->size - 1)]);
+	chain->head = vq_get16(&v->avail->ring[v->taken & (v->size - 1)]);
 	chain->out = chain->in = 0;
 	if (chain->head >= v->size)
 		return nonsense(v, "a descriptor that does not exist");
@@ -188,9 +153,9 @@ bool vring_wait(struct vring_end *v)
 	if (!v->size)
 		return true;
 	if (v->event_idx)
-		put16((__virtio16 *)&v->used->ring[v->size], v->taken);
+		vq_put16((__virtio16 *)&v->used->ring[v->size], v->taken);
 	else
-		put16(&v->used->flags, 0);
+		vq_put16(&v->used->flags, 0);
 	virt_mb();	/* pairs with the user's between avail->idx and this */
 	return !vring_more(v);
 }
@@ -199,15 +164,15 @@ void vring_poll(struct vring_end *v)
 {
 	/* with event positions the user tells once, and no more until asked */
 	if (v->size && !v->event_idx)
-		put16(&v->used->flags, VRING_USED_F_NO_NOTIFY);
+		vq_put16(&v->used->flags, VRING_USED_F_NO_NOTIFY);
 }
 
 void vring_put(struct vring_end *v, u16 head, u32 written)
 {
 	struct vring_used_elem *elem = &v->used->ring[v->completed & (v->size - 1)];
 
-	put32(&elem->id, head);
-	put32(&elem->len, written);
+	vq_put32(&elem->id, head);
+	vq_put32(&elem->len, written);
 	/*
 	 * While the head is in neither book nor ring, it stands here: the user finds
 	 * it if we die now, unless used->idx shows that it was published.
@@ -223,7 +188,7 @@ void vring_put(struct vring_end *v, u16 head, u32 written)
 void vring_publish(struct vring_end *v)
 {
 	virt_wmb();	/* pairs with the user's read barrier behind used->idx */
-	put16(&v->used->idx, v->completed);
+	vq_put16(&v->used->idx, v->completed);
 	virt_wmb();	/* as above */
 	WRITE_ONCE(v->state->completing, 0);
 }
@@ -235,6 +200,6 @@ bool vring_must_call(struct vring_end *v)
 	v->called = new;
 	virt_mb();	/* pairs with the user's between its event and used->idx */
 	if (v->event_idx)
-		return vring_need_event(get16(&v->avail->ring[v->size]), new, old);
-	return !(get16(&v->avail->flags) & VRING_AVAIL_F_NO_INTERRUPT);
+		return vring_need_event(vq_get16(&v->avail->ring[v->size]), new, old);
+	return !(vq_get16(&v->avail->flags) & VRING_AVAIL_F_NO_INTERRUPT);
 }

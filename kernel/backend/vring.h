@@ -9,14 +9,7 @@
 #ifndef _SHIMOS_VRING_H
 #define _SHIMOS_VRING_H
 
-#ifdef __KERNEL__
-#include <linux/compiler.h>
-#include <linux/types.h>
-#include <asm/barrier.h>
-#else
-#include "user_space.h"
-#endif
-#include <linux/virtio_ring.h>
+#include <shimos/virtqueue.h>
 #include <uapi/shimos_virtio.h>
 
 /* Longest chain: 128 pieces of data and what goes before and after them. */

@@ -175,13 +175,12 @@ static void step(struct work_struct *work)
 	mutex_lock(&d->mutex);
 	if (d->forgotten)
 		goto unlock;
-	if (removal == SHIMOS_VIRTIO_ASK && is_in_use(d)) {
+	if (removal == SHIMOS_VIRTIO_ASK && is_in_use(d))
 		send(d->owner, d->id, SHIMOS_VIRTIO_REMOVED, 0, EBUSY, NULL, 0);
-	} else if (removal >= 0) {
+	else if (removal >= 0)
 		forget(d);
-	} else if (!d->registered && !d->dead) {
+	else if (!d->registered && !d->dead)
 		add(d);
-	}
 	if (d->registered && test_and_clear_bit(0, &d->config_changed))
 		virtio_config_changed(&d->vdev);
 unlock:

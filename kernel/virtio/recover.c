@@ -3,34 +3,39 @@
 #include "recover.h"
 
 #ifdef __KERNEL__
+#include <linux/io.h>
 #include <linux/virtio_blk.h>
 #endif
 
 /* The last descriptor of a chain, where a disk request has its status. */
-static struct vring_desc *last_of(struct dead_ring *r, u16 head)
+static struct vq_desc last_of(struct dead_ring *r, u16 head)
 {
-	struct vring_desc *table = r->desc, *desc = &r->desc[head];
+	struct vring_desc *table = r->desc;
+	struct vq_desc desc = vq_get_desc(&table[head]);
 	u32 entries = r->size, steps = 0;
 
-	if (desc->flags & VRING_DESC_F_INDIRECT) {
-		entries = desc->len / sizeof(*desc);
-		table = desc = phys_to_virt(desc->addr);
+	if (desc.flags & VRING_DESC_F_INDIRECT) {
+		entries = desc.len / sizeof(*table);
+		table = phys_to_virt(desc.addr);
+		desc = vq_get_desc(table);
 	}
-	while (desc->flags & VRING_DESC_F_NEXT && desc->next < entries && steps++ < entries)
-		desc = &table[desc->next];
+	while (desc.flags & VRING_DESC_F_NEXT && desc.next < entries && steps++ < entries)
+		desc = vq_get_desc(&table[desc.next]);
 	return desc;
 }
 
 static void fail_request(struct dead_ring *r, u16 head)
 {
-	struct vring_desc *last = last_of(r, head);
-	u16 idx = r->used->idx;
+	struct vq_desc last = last_of(r, head);
+	u16 idx = vq_get16(&r->used->idx);
+	struct vring_used_elem *elem = &r->used->ring[idx & (r->size - 1)];
 
-	if (last->flags & VRING_DESC_F_WRITE && last->len)
-		*(u8 *)phys_to_virt(last->addr + last->len - 1) = VIRTIO_BLK_S_IOERR;
-	r->used->ring[idx & (r->size - 1)] = (struct vring_used_elem){ head, 1 };
+	if (last.flags & VRING_DESC_F_WRITE && last.len)
+		*(u8 *)phys_to_virt(last.addr + last.len - 1) = VIRTIO_BLK_S_IOERR;
+	vq_put32(&elem->id, head);
+	vq_put32(&elem->len, 1);
 	virt_wmb();	/* pairs with the driver's read barrier behind used->idx */
-	WRITE_ONCE(r->used->idx, idx + 1);
+	vq_put16(&r->used->idx, idx + 1);
 }
 
 /* See vring_put() and vring_publish() for the order in which the owner wrote. */
@@ -40,12 +45,13 @@ void fail_taken(struct dead_ring *r)
 	u32 head;
 
 	/* not published before the end; if it was, it may have been taken again since */
-	if (s->completing && s->completing <= r->size && r->used->idx == s->completing_at)
+	if (s->completing && s->completing <= r->size &&
+	    vq_get16(&r->used->idx) == s->completing_at)
 		s->taken[s->completing - 1] = 1;
 	s->completing = 0;
 	/* taken, but not counted yet */
-	if (s->next != READ_ONCE(r->avail->idx)) {
-		head = r->avail->ring[s->next & (r->size - 1)];
+	if (s->next != vq_get16(&r->avail->idx)) {
+		head = vq_get16(&r->avail->ring[s->next & (r->size - 1)]);
 		if (head < r->size && s->taken[head])
 			s->next++;
 	}
@@ -58,20 +64,21 @@ void fail_taken(struct dead_ring *r)
 
 void fail_available(struct dead_ring *r)
 {
-	u16 *event = (u16 *)&r->used->ring[r->size];
+	__virtio16 *event = (__virtio16 *)&r->used->ring[r->size];
 	struct shimos_virtio_ring_state *s = r->state;
+	u16 head;
 
 	for (;;) {
-		while (s->next != READ_ONCE(r->avail->idx)) {
+		while (s->next != vq_get16(&r->avail->idx)) {
 			virt_rmb();	/* pairs with the driver's before avail->idx */
-			fail_request(r, r->avail->ring[s->next++ & (r->size - 1)] &
-					(r->size - 1));
+			head = vq_get16(&r->avail->ring[s->next++ & (r->size - 1)]);
+			fail_request(r, head & (r->size - 1));
 		}
 		/* be told of the next one, however the driver decides that */
-		WRITE_ONCE(*event, s->next);
-		WRITE_ONCE(r->used->flags, 0);
+		vq_put16(event, s->next);
+		vq_put16(&r->used->flags, 0);
 		virt_mb();	/* pairs with the driver's before it reads them */
-		if (s->next == READ_ONCE(r->avail->idx))
+		if (s->next == vq_get16(&r->avail->idx))
 			break;
 	}
 }

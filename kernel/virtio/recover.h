@@ -6,15 +6,7 @@
 #ifndef _SHIMOS_RECOVER_H
 #define _SHIMOS_RECOVER_H
 
-#ifdef __KERNEL__
-#include <linux/compiler.h>
-#include <linux/io.h>
-#include <linux/types.h>
-#include <asm/barrier.h>
-#else
-#include "user_space.h"
-#endif
-#include <linux/virtio_ring.h>
+#include <shimos/virtqueue.h>
 #include <uapi/shimos_virtio.h>
 
 /* A ring as the device sees it.  Nobody else is at it: the owner is gone. */
