@@ -225,7 +225,7 @@ def test_network(stage: Stage) -> None:
     """The same for a network device in a bridge, whose packets go on in the user's pages."""
     machine = stage.machine
     machine.run("ip link add br9 type bridge && ip link set br9 up && ip address add 10.9.0.1/24 dev br9")
-    (net,) = json.loads(machine.run("shimos attach web --net bridge=br9 --json 2>/dev/null").output)
+    (net,) = json.loads(machine.run("shimos attach web --net br9 --json 2>/dev/null").output)
     number = net["id"]
     stage.web.run(f"until grep -q 'device.{number} ' /proc/hostile; do sleep 0.1; done")
     for how in STARTS:
