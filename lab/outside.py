@@ -40,6 +40,17 @@ def echo() -> AbstractContextManager[int]:
     return _serving(_Server(("127.0.0.1", 0), _Echo))
 
 
+def sink() -> AbstractContextManager[int]:
+    """A TCP server that reads everything and says nothing; its port."""
+
+    class Sink(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            while self.request.recv(1 << 16):
+                pass
+
+    return _serving(_Server(("127.0.0.1", 0), Sink))
+
+
 def http(body: bytes) -> AbstractContextManager[int]:
     """A web server with one document under every path; its port."""
 

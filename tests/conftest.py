@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterator
 import pexpect
 import pytest
 from _pytest.terminal import TerminalReporter
+from lan import Lan, two_partitions
 
 from lab import faults, progress
 from lab.machine import Machine
@@ -59,16 +60,39 @@ def _module_machine(request: pytest.FixtureRequest) -> Iterator[list[Machine]]:
 @pytest.fixture
 def shared_machine(_module_machine: list[Machine], request: pytest.FixtureRequest) -> Iterator[Machine]:
     """One machine for all tests of a module; after a failure the next test gets a fresh one."""
+    yield _module_machine[0]
+    if _failed(request) or _spoiled(_module_machine[0]):
+        _replace(_module_machine)
+
+
+@pytest.fixture
+def shared_lan(_module_machine: list[Machine], request: pytest.FixtureRequest) -> Iterator[Lan]:
+    """web and db on a bridge of the module's machine, for all its tests; after a failure the next test gets a fresh one."""
     machine = _module_machine[0]
-    yield machine
+    if machine not in _lans:
+        _lans[machine] = two_partitions(machine)
+    yield _lans[machine]
+    if _failed(request) or faults.unclean(machine.dmesg()):
+        del _lans[machine]
+        _replace(_module_machine)
+
+
+_lans: dict[Machine, Lan] = {}
+
+
+def _failed(request: pytest.FixtureRequest) -> bool:
     report = request.node.stash.get(_REPORT, None)
-    if (report is not None and report.failed) or _spoiled(machine):
-        # What a failed test left behind must not fail the next one.
-        replacement = Machine(**machine.options).start()
-        replacement.name = machine.name
-        _machines[_machines.index(machine)] = replacement
-        _module_machine[0] = replacement
-        machine.stop()
+    return report is not None and report.failed
+
+
+def _replace(box: list[Machine]) -> None:
+    """What a failed test left behind must not fail the next one."""
+    machine = box[0]
+    replacement = Machine(**machine.options).start()
+    replacement.name = machine.name
+    _machines[_machines.index(machine)] = replacement
+    box[0] = replacement
+    machine.stop()
 
 
 def _spoiled(machine: Machine) -> bool:
