@@ -8,6 +8,7 @@
 #define _SHIMOS_BACKEND_H
 
 #include <linux/completion.h>
+#include <linux/device.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -134,6 +135,17 @@ void backend_call(struct backend_ring *ring);
 void backend_complete_together(struct backend_ring *ring, const u16 *head, const u32 *written,
 			       unsigned int count);
 
+/*
+ * Is @dev, a disk or a network device of this kernel, another kernel's?  Its owner
+ * reaches our memory, but no third kernel's: what users ask must not be passed on to
+ * it in their own pages.
+ */
+static inline bool backend_is_borrowed(const struct device *dev)
+{
+	return dev->parent && dev->parent->parent &&
+	       !strcmp(dev_name(dev->parent->parent), "shimos-virtio");
+}
+
 /* How many CPUs does the user have? */
 unsigned int backend_user_cpus(u32 user);
 
@@ -156,6 +168,8 @@ int backend_refuse(char *text, size_t len, int err, const char *format, ...);
 
 int disk_add(struct shimos_dev_add_disk *arg, char *text, size_t len);
 int net_add(struct shimos_dev_add_net *arg, char *text, size_t len);
+int net_init(void);
+void net_exit(void);
 
 /* ---- device.c: /dev/shimos-devices ---- */
 

@@ -22,6 +22,7 @@
 enum {
 	USER_DOWN,		/* its kernel ended */
 	USER_GONE,		/* its kernel does not exist any more */
+	USER_LEFT,		/* its transport was unloaded */
 	BROKEN,			/* backend_break() */
 };
 
@@ -207,7 +208,7 @@ static int start(struct backend *b, const struct shimos_virtio_start *start)
 	int ret;
 
 	if (start->version != SHIMOS_VIRTIO_VERSION || start->size != sizeof(*start)) {
-		pr_warn("%s for %s: its transport has version %u and %u bytes, this one %u and %zu: install the same release on both sides\n",
+		pr_warn_ratelimited("%s for %s: its transport has version %u and %u bytes, this one %u and %zu: install the same release on both sides\n",
 			b->name, b->user_name, start->version, start->size,
 			SHIMOS_VIRTIO_VERSION, sizeof(*start));
 		return -EPROTO;
@@ -256,7 +257,7 @@ static int handle_start(struct backend *b, const struct ikc_packet *pkt)
 	ret = start(b, copy);
 	kfree(copy);
 	if (ret)
-		pr_warn("%s: the driver in %s could not be started: error %d\n", b->name,
+		pr_warn_ratelimited("%s: the driver in %s could not be started: error %d\n", b->name,
 			b->user_name, ret);
 	return ret;
 }
@@ -353,7 +354,9 @@ static void step(struct work_struct *work)
 		goto unlock;
 	if (test_and_clear_bit(BROKEN, &b->events))
 		stop(b);
-	if (test_and_clear_bit(USER_DOWN, &b->events))
+	/* whichever it was: it gets the device when it is there again */
+	if (test_and_clear_bit(USER_DOWN, &b->events) |
+	    test_and_clear_bit(USER_LEFT, &b->events))
 		handle_down(b);
 	handle_request(b);
 	if (test_bit(USER_GONE, &b->events) && begin_leaving(b))
@@ -374,16 +377,18 @@ static void wake(struct backend *b)
 
 void backend_break(struct backend *b, const char *problem)
 {
+	enum shimos_dev_state *life;
 	unsigned long flags;
 	unsigned int n;
 
 	for (n = 0; n < b->queues; n++)
 		WRITE_ONCE(b->ring[n].v.broken, true);
 	spin_lock_irqsave(&b->lock, flags);
-	if (b->life == SHIMOS_DEV_RUNNING) {
-		b->life = SHIMOS_DEV_BROKEN;
+	life = b->life == SHIMOS_DEV_LEAVING ? &b->before : &b->life;
+	if (*life == SHIMOS_DEV_RUNNING) {
+		*life = SHIMOS_DEV_BROKEN;
 		strscpy(b->problem, problem, sizeof(b->problem));
-		pr_warn("%s: %s wrote nonsense: %s; the device is stopped until its driver starts it again\n",
+		pr_warn_ratelimited("%s: %s wrote nonsense: %s; the device is stopped until its driver starts it again\n",
 			b->name, b->user_name, problem);
 	}
 	spin_unlock_irqrestore(&b->lock, flags);
@@ -416,14 +421,13 @@ static void handle_packet(const struct ikc_packet *pkt)
 	case SHIMOS_VIRTIO_REMOVED:
 		spin_lock_irq(&b->lock);
 		b->leave_answer = pkt->param[2] ? -EBUSY : 0;
-		if (!pkt->param[2])
-			b->told = false;
-		/* its transport was unloaded: it gets the device when it is back */
-		if (!pkt->param[2] && b->life != SHIMOS_DEV_LEAVING)
-			b->life = SHIMOS_DEV_WAITING;
 		spin_unlock_irq(&b->lock);
 		drop_block(pkt);
 		wake_up_all(&b->changed);
+		if (!pkt->param[2]) {
+			set_bit(USER_LEFT, &b->events);
+			wake(b);
+		}
 		break;
 	default:
 		drop_block(pkt);
@@ -671,6 +675,7 @@ static int make_user_leave(struct backend *b, bool force)
 
 	if (send(b, SHIMOS_VIRTIO_REMOVE, 0, how, NULL, 0))
 		return 0;	/* it runs no more, or has unloaded its transport */
+	/* answered, or ended meanwhile */
 	if (!wait_event_timeout(b->changed, READ_ONCE(b->leave_answer) <= 0 ||
 				!READ_ONCE(b->told), ANSWER_TIMEOUT))
 		return -ETIME;

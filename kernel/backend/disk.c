@@ -14,8 +14,6 @@
 #include "disk.h"
 
 #define RING_SIZE	256
-/* Larger ones are split; a thread is busy with one for not too long. */
-#define MAX_ZEROES	(SZ_1G / SECTOR_SIZE)
 
 /* All who share a disk read-only claim it in this name. */
 static char readers;
@@ -30,11 +28,16 @@ static void serve(struct disk_queue *q)
 	int ret;
 
 	do {
+		int budget = DISK_BUDGET;
+
 		vring_poll(v);
 		q->batching = true;
 		blk_start_plug(&plug);
-		while ((ret = vring_take(v, &q->chain)) > 0)
-			disk_request(q);
+		do {
+			ret = vring_take(v, &q->chain);
+			if (ret > 0)
+				disk_request(q);
+		} while (ret > 0 && --budget);
 		blk_finish_plug(&plug);
 		q->batching = false;
 		disk_end_batch(q);
@@ -43,7 +46,8 @@ static void serve(struct disk_queue *q)
 			return;
 		}
 		cond_resched();
-	} while (!vring_wait(v));
+		/* a user that never pauses must not keep its own stop() waiting */
+	} while (READ_ONCE(q->serving) && (ret || !vring_wait(v)));
 }
 
 static int disk_thread(void *data)
@@ -83,7 +87,7 @@ static int disk_start(struct backend *b)
 
 	for (n = 0; n < b->queues; n++) {
 		mutex_lock(&disk->queue[n].mutex);
-		disk->queue[n].serving = b->ring[n].v.size;
+		WRITE_ONCE(disk->queue[n].serving, b->ring[n].v.size);
 		mutex_unlock(&disk->queue[n].mutex);
 	}
 	return 0;
@@ -97,8 +101,8 @@ static void disk_stop(struct backend *b)
 	for (n = 0; n < b->queues; n++) {
 		struct disk_queue *q = &disk->queue[n];
 
+		WRITE_ONCE(q->serving, false);	/* the thread looks without the mutex */
 		mutex_lock(&q->mutex);
-		q->serving = false;
 		mutex_unlock(&q->mutex);
 	}
 	for (n = 0; n < b->queues; n++)
@@ -169,7 +173,7 @@ static void describe(struct backend *b, struct disk *disk)
 		return;
 	}
 	b->features |= BIT_ULL(VIRTIO_BLK_F_WRITE_ZEROES);
-	config->max_write_zeroes_sectors = __cpu_to_virtio32(true, MAX_ZEROES);
+	config->max_write_zeroes_sectors = __cpu_to_virtio32(true, DISK_MAX_ZEROES);
 	config->max_write_zeroes_seg = __cpu_to_virtio32(true, 1);
 	config->write_zeroes_may_unmap = 1;
 	if (bdev_max_discard_sectors(bdev)) {
@@ -222,14 +226,6 @@ static int refuse_busy(const struct shimos_dev_add_disk *arg, dev_t dev, int err
 			      arg->name);
 }
 
-/* Its owner would be asked to reach pages of a third kernel. */
-static bool is_another_kernels(const struct block_device *bdev)
-{
-	const struct device *dev = disk_to_dev(bdev->bd_disk)->parent;
-
-	return dev && dev->parent && !strcmp(dev_name(dev->parent), "shimos-virtio");
-}
-
 /* Open the device behind the caller's descriptor anew, claimed. */
 static int claim_disk(struct disk *disk, const struct shimos_dev_add_disk *arg, char *text,
 		      size_t len)
@@ -255,7 +251,7 @@ static int claim_disk(struct disk *disk, const struct shimos_dev_add_disk *arg, 
 			       disk->read_only ? (void *)&readers : disk);
 	if (ret)
 		return refuse_busy(arg, dev, ret, text, len);
-	if (is_another_kernels(disk->bdev.bdev)) {
+	if (backend_is_borrowed(disk_to_dev(disk->bdev.bdev->bd_disk))) {
 		compat_bdev_close(&disk->bdev);
 		return backend_refuse(text, len, -EOPNOTSUPP,
 				      "%s is another kernel's: share it from there", arg->name);

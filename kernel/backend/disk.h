@@ -14,8 +14,8 @@ struct disk_queue {
 	struct backend_ring *ring;
 	struct task_struct *thread;
 	bool kicked;			/* there may be requests */
-	struct mutex mutex;		/* guards serving and the taking end of the ring */
-	bool serving;
+	struct mutex mutex;		/* guards the taking end of the ring */
+	bool serving;			/* cleared without the mutex, which is then awaited */
 	struct vring_chain chain;	/* mutex: the request being looked at */
 	/* the thread's own: it is about to call the user for several at once */
 	bool batching;
@@ -35,6 +35,12 @@ struct disk {
 
 /* Requests that may complete before the user is called. */
 #define DISK_BATCH	16
+
+/* Sectors of one write-zeroes request; larger ones the user's kernel splits. */
+#define DISK_MAX_ZEROES	(SZ_1G / SECTOR_SIZE)
+
+/* Requests that are taken before the thread looks whether it shall stop. */
+#define DISK_BUDGET	64
 
 /* Call the user for what was completed since the last call.  The thread. */
 static inline void disk_end_batch(struct disk_queue *q)

@@ -12,6 +12,7 @@
 #include "disk.h"
 
 #define REQUESTS_KEPT	64		/* for progress when memory is short */
+#define SLOW_AT_ONCE	4
 
 /* What is known of a request until it is completed. */
 struct request_end {
@@ -35,6 +36,7 @@ struct slow_request {
 };
 
 static struct bio_set disk_bios;
+static struct workqueue_struct *slow_wq;	/* users can crowd out each other, not the kernel */
 
 /* ---- ending ---- */
 
@@ -204,7 +206,8 @@ static void discard_or_zero(struct disk_queue *q, struct request_end *end, bool 
 		return;
 	}
 	r = kzalloc(sizeof(*r), GFP_NOIO);
-	if (!r || !is_on_disk(q->disk, le64_to_cpu(range.sector), le32_to_cpu(range.num_sectors))) {
+	if (!r || (!discard && le32_to_cpu(range.num_sectors) > DISK_MAX_ZEROES) ||
+	    !is_on_disk(q->disk, le64_to_cpu(range.sector), le32_to_cpu(range.num_sectors))) {
 		kfree(r);
 		end_request(end, VIRTIO_BLK_S_IOERR);
 		return;
@@ -216,7 +219,7 @@ static void discard_or_zero(struct disk_queue *q, struct request_end *end, bool 
 	r->discard = discard;
 	r->unmap = flags & VIRTIO_BLK_WRITE_ZEROES_FLAG_UNMAP;
 	INIT_WORK(&r->work, slow_work);
-	queue_work(system_unbound_wq, &r->work);
+	queue_work(slow_wq, &r->work);
 }
 
 /* ---- the rest ---- */
@@ -285,11 +288,20 @@ void disk_request(struct disk_queue *q)
 
 int disk_requests_init(void)
 {
-	return bioset_init(&disk_bios, REQUESTS_KEPT, offsetof(struct disk_bio, bio),
-			   BIOSET_NEED_BVECS);
+	int ret;
+
+	slow_wq = alloc_workqueue("shimos_disks", WQ_UNBOUND | WQ_MEM_RECLAIM, SLOW_AT_ONCE);
+	if (!slow_wq)
+		return -ENOMEM;
+	ret = bioset_init(&disk_bios, REQUESTS_KEPT, offsetof(struct disk_bio, bio),
+			  BIOSET_NEED_BVECS);
+	if (ret)
+		destroy_workqueue(slow_wq);
+	return ret;
 }
 
 void disk_requests_exit(void)
 {
+	destroy_workqueue(slow_wq);
 	bioset_exit(&disk_bios);
 }

@@ -14,9 +14,12 @@ static int __init shimos_backend_init(void)
 
 	if (ret)
 		return ret;
-	ret = backend_core_init();
+	ret = net_init();
 	if (ret)
 		goto exit_requests;
+	ret = backend_core_init();
+	if (ret)
+		goto exit_net;
 	ret = backend_device_init();
 	if (ret)
 		goto exit_core;
@@ -24,6 +27,8 @@ static int __init shimos_backend_init(void)
 
 exit_core:
 	backend_core_exit();
+exit_net:
+	net_exit();
 exit_requests:
 	disk_requests_exit();
 	return ret;
@@ -34,6 +39,7 @@ static void __exit shimos_backend_exit(void)
 {
 	backend_device_exit();
 	backend_core_exit();
+	net_exit();
 	disk_requests_exit();
 }
 

@@ -189,6 +189,26 @@ void user_memory_exit(void)
 
 /* ---- a device's view ---- */
 
+/* Join ranges that touch: buffers may lie across the seam.  Returns how many are left. */
+static unsigned int merge(struct ikc_range *range, unsigned int ranges)
+{
+	unsigned int i = 0, j;
+
+	while (i < ranges) {
+		for (j = 0; j < ranges; j++)
+			if (range[j].start == range[i].start + range[i].size && j != i)
+				break;
+		if (j == ranges) {
+			i++;
+			continue;
+		}
+		range[i].size += range[j].size;
+		range[j] = range[--ranges];
+		i = 0;
+	}
+	return ranges;
+}
+
 int user_memory_open(struct user_memory *memory, u32 kernel)
 {
 	int ret = ikc_hold(kernel);
@@ -196,7 +216,7 @@ int user_memory_open(struct user_memory *memory, u32 kernel)
 	if (ret)
 		return ret;
 	memory->kernel = kernel;
-	memory->ranges = ikc_peer_ranges(kernel, memory->range);
+	memory->ranges = merge(memory->range, ikc_peer_ranges(kernel, memory->range));
 	ret = ikc_self_number() ? add_all(memory->range, memory->ranges) : 0;
 	if (!kernel)
 		memory->ranges = 0;	/* parts of it are partitions' */

@@ -74,6 +74,33 @@ bool net_read(struct net_reader *r, void *to, u32 len)
 
 /* ---- packets in the user's pages ---- */
 
+/* Network devices of this kernel that are another's: any packet may go there. */
+static atomic_t borrowed = ATOMIC_INIT(0);
+
+static int device_event(struct notifier_block *notifier, unsigned long event, void *info)
+{
+	if (backend_is_borrowed(&netdev_notifier_info_to_dev(info)->dev)) {
+		if (event == NETDEV_REGISTER)
+			atomic_inc(&borrowed);
+		else if (event == NETDEV_UNREGISTER)
+			atomic_dec(&borrowed);
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block devices = { .notifier_call = device_event };
+
+/* Those that are there already are reported, too. */
+int net_init(void)
+{
+	return register_netdevice_notifier(&devices);
+}
+
+void net_exit(void)
+{
+	unregister_netdevice_notifier(&devices);
+}
+
 /* Somebody let go of the pages; any context but NMI. */
 static void let_go(struct sk_buff *skb, struct ubuf_info *ubuf, bool uncopied)
 {
@@ -143,12 +170,13 @@ static bool add_fragments(struct sk_buff *skb, struct net_reader *r)
 }
 
 /*
- * Worth it only if the packet may go on to another device.  A user that makes
- * requests available twice can have more under way than the ring is long.
+ * Worth it only if the packet may go on to another device, which has to be this
+ * kernel's.  A user that makes requests available twice can have more under way than
+ * the ring is long.
  */
 static bool is_direct(const struct net_pair *pair, u64 len)
 {
-	return len > SMALL && netif_is_bridge_port(pair->port->dev) &&
+	return len > SMALL && netif_is_bridge_port(pair->port->dev) && !atomic_read(&borrowed) &&
 	       atomic_read(&pair->direct) < NET_RING;
 }
 

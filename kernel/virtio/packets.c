@@ -35,7 +35,8 @@ static void device_free(struct kref *ref)
 {
 	struct shimos_device *d = container_of(ref, struct shimos_device, ref);
 
-	if (d->state)
+	/* an owner that did not answer a reset may still write to it: then it is kept */
+	if (d->state && (!d->started || d->dead))
 		free_pages_exact(d->state, state_bytes(d));
 	kfree(d);
 }
