@@ -33,6 +33,8 @@ class PciDevice:
     model: str
     #: MiB of an empty disk for it; 0: it takes none.
     disk: int = 0
+    #: What QEMU shall know of the disk, too: ``throttling.bps-total=1000000``.
+    disk_options: str = ""
     #: One more function of the device before.
     same_port: bool = False
 
@@ -49,7 +51,8 @@ def _pci_arguments(devices: Sequence[PciDevice], directory: Path) -> list[str]:
             path = directory / f"pci{number}"
             with path.open("wb") as file:
                 file.truncate(device.disk << 20)
-            args += ["-drive", f"file={path},if=none,id=pci{number},format=raw,cache=unsafe"]
+            options = f",{device.disk_options}" if device.disk_options else ""
+            args += ["-drive", f"file={path},if=none,id=pci{number},format=raw,cache=unsafe{options}"]
             drive = f",drive=pci{number}"
         args += ["-device", f"{device.model}{drive},id=given{number},bus=port{port},addr=0.{function},multifunction=on"]
     return args
