@@ -245,9 +245,10 @@ def test_unplugged(shared_machine: Machine) -> None:
     machine.run(f"echo 1 >{sysfs(DISK)}/remove")
     assert show(machine)["state"] == "stopped"
     refused(machine, "shimos restart web", "unplugged", DISK)
-    remove(machine)
     machine.run("echo 1 >/sys/bus/pci/rescan")
-    disk_of(machine, DISK)
+    data = fill(machine, disk_of(machine, DISK), 1)
+    remove(machine)
+    assert sum_of(machine, disk_of(machine, DISK)) == data, "the removal left it alone"
     assert "goes, and 'web' with it" in machine.dmesg()
 
 

@@ -24,7 +24,13 @@
 /* From D3hot to D0, PCI Power Management 1.2, section 5.6.1. */
 #define D3HOT_MS	10
 
-static DEFINE_MUTEX(passthrough_mutex);	/* guards wanted: one gift at a time */
+/*
+ * One gift at a time; guards what follows.  Taken after p->mutex.  Whoever
+ * unplugs a given device holds the device's lock and waits for p->mutex: wait for
+ * a device's lock under this one only as long as nobody has the device.
+ */
+static DEFINE_MUTEX(passthrough_mutex);
+static LIST_HEAD(given);
 static struct pci_dev *wanted;		/* the one device that may be bound now */
 
 /* D3 takes BARs and bus mastering with it; the host does not know of it. */
@@ -163,20 +169,6 @@ static struct pci_driver stub_driver = {
 	.driver		= { .suppress_bind_attrs = true },
 };
 
-/* Is it ours?  Writes the name of the partition that has it. */
-static bool is_given(struct pci_dev *pdev, char *name)
-{
-	struct passthrough *d;
-	bool given;
-
-	device_lock(&pdev->dev);
-	given = pdev->dev.driver == &stub_driver.driver;
-	d = given ? pci_get_drvdata(pdev) : NULL;
-	strscpy(name, d ? d->p->name : "?", SHIMOS_NAME_LEN);
-	device_unlock(&pdev->dev);
-	return given;
-}
-
 /* Who has it now, to give it back to. */
 static int remember_driver(struct passthrough *d, struct complaint *c)
 {
@@ -219,11 +211,9 @@ static int bind(struct passthrough *d, struct complaint *c)
 	if (ret)
 		return ret;
 	device_release_driver(&pdev->dev);
-	mutex_lock(&passthrough_mutex);
 	WRITE_ONCE(wanted, pdev);
 	ret = device_attach(&pdev->dev);
 	WRITE_ONCE(wanted, NULL);
-	mutex_unlock(&passthrough_mutex);
 	if (ret == 1)
 		return 0;
 	unbind(d);
@@ -244,6 +234,7 @@ static int enlist(struct passthrough *d, struct complaint *c)
 	device_unlock(&pdev->dev);
 	if (!ours)
 		return refuse(c, -ENODEV, "%s has just been unplugged", pci_name(pdev));
+	list_add_tail(&d->all, &given);
 	list_add_tail(&d->link, &d->p->passthrough);
 	d->p->passthrough_count++;
 	return 0;
@@ -285,7 +276,7 @@ free:
 
 static int give(struct partition *p, struct pci_dev *pdev, struct complaint *c)
 {
-	char owner[SHIMOS_NAME_LEN];
+	const struct passthrough *other;
 	int ret;
 
 	lockdep_assert_held(&p->mutex);
@@ -296,8 +287,10 @@ static int give(struct partition *p, struct pci_dev *pdev, struct complaint *c)
 	if (p->passthrough_count == SHIMOS_MAX_PCI)
 		return refuse(c, -E2BIG, "'%s' has %u PCI functions already, the most there can be",
 			      p->name, SHIMOS_MAX_PCI);
-	if (is_given(pdev, owner))
-		return refuse(c, -EBUSY, "%s belongs to partition '%s'", pci_name(pdev), owner);
+	list_for_each_entry(other, &given, all)
+		if (other->pdev == pdev)
+			return refuse(c, -EBUSY, "%s belongs to partition '%s'",
+				      pci_name(pdev), other->p->name);
 	ret = passthrough_check_device(pdev, c);
 	return ret ?: take(p, pdev, c);
 }
@@ -321,7 +314,9 @@ int passthrough_give(struct partition *p, const struct shimos_pci *arg,
 		return refuse(c, -ENODEV, "there is no PCI device %04x:%02x:%02x.%x",
 			      arg->segment, arg->bus, arg->device, arg->function);
 	mutex_lock(&p->mutex);
+	mutex_lock(&passthrough_mutex);
 	ret = give(p, pdev, c);
+	mutex_unlock(&passthrough_mutex);
 	mutex_unlock(&p->mutex);
 	if (ret)
 		pci_dev_put(pdev);	/* else it is kept until it goes back */
@@ -339,10 +334,15 @@ void passthrough_release(struct partition *p)
 		if (d->pdev->dev.driver == &stub_driver.driver)
 			pci_set_drvdata(d->pdev, NULL);
 		device_unlock(&d->pdev->dev);
-		quiesce(d);
+		/* one that was unplugged may be back and somebody else's */
+		if (!READ_ONCE(d->lost))
+			quiesce(d);
 		if (d->has_irq)
 			free_irq(d->pdev->irq, d);
 		unbind(d);
+		mutex_lock(&passthrough_mutex);
+		list_del(&d->all);
+		mutex_unlock(&passthrough_mutex);
 		list_del(&d->link);
 		pci_dev_put(d->pdev);
 		kfree(d->state);

@@ -13,6 +13,7 @@
 /* One function, from the moment it is given until it is given back. */
 struct passthrough {
 	struct list_head link;		/* p->passthrough, p->mutex */
+	struct list_head all;		/* given, passthrough_mutex */
 	struct partition *p;
 	struct pci_dev *pdev;
 	struct pci_saved_state *state;	/* of its configuration space, as it came */
