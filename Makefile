@@ -27,7 +27,7 @@ STUBS = linux/cpumask.h linux/device.h linux/fs.h linux/hrtimer.h linux/io.h \
 	linux/sizes.h linux/slab.h linux/string.h linux/wait.h \
 	linux/workqueue.h asm/tsc.h
 UNIT = $(wildcard tests/unit/*.c) \
-	$(addprefix kernel/kloader/arch/x86/,bzimage.c elf.c cmdline.c)
+	$(addprefix kernel/kloader/arch/x86/,aml.c bzimage.c elf.c cmdline.c)
 
 .PHONY: check
 check: ## unit tests of the modules' pure code in user space, with sanitizers

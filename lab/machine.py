@@ -46,7 +46,8 @@ class Machine:
     the kernels that shall be on its disk for partitions.  ``ipi_broadcast``
     leaves out the host parameter that KLoader insists on.  ``icount`` makes an
     emulated machine whose clock counts instructions.  ``disks`` and ``nics`` it
-    has beside the disks it boots from.
+    has beside the disks it boots from.  ``pci`` are devices behind PCIe ports,
+    which could be given to partitions.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Machine:
         icount: bool = False,
         disks: Sequence[Disk] = (),
         nics: Sequence[Nic] = (),
+        pci: Sequence[qemu.PciDevice] = (),
     ):
         #: What made it, to make another like it.
         self.options: dict[str, Any] = {
@@ -76,6 +78,7 @@ class Machine:
             "icount": icount,
             "disks": disks,
             "nics": nics,
+            "pci": pci,
         }
         #: For people.
         self.name = "machine"
@@ -90,6 +93,7 @@ class Machine:
         self._icount = icount
         self._disks = list(disks)
         self._nics = list(nics)
+        self._pci = pci
         self._directory: Path | None = None
         self._shells: dict[int, Shell] = {}
         self._claimed: set[int] = set()
@@ -134,6 +138,7 @@ class Machine:
                 self._directory,
                 disks=disks,
                 nics=self._nics,
+                pci=self._pci,
                 cpus=self._cpus,
                 memory=self._memory,
                 accel=accel,

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,39 @@ _PROBE_SECONDS = 20.0
 SHELLS = 8
 
 
+@dataclass(frozen=True)
+class PciDevice:
+    """A PCIe device behind a root port of its own, or beside the one before it."""
+
+    #: QEMU's name and options: ``nvme,serial=lab1``.
+    model: str
+    #: MiB of an empty disk for it; 0: it takes none.
+    disk: int = 0
+    #: What QEMU shall know of the disk, too: ``throttling.bps-total=1000000``.
+    disk_options: str = ""
+    #: One more function of the device before.
+    same_port: bool = False
+
+
+def _pci_arguments(devices: Sequence[PciDevice], directory: Path) -> list[str]:
+    args: list[str] = []
+    port = function = 0
+    for number, device in enumerate(devices):
+        port, function = (port, function + 1) if device.same_port else (port + 1, 0)
+        if not function:
+            args += ["-device", f"pcie-root-port,id=port{port},chassis={port},slot={port}"]
+        drive = ""
+        if device.disk:
+            path = directory / f"pci{number}"
+            with path.open("wb") as file:
+                file.truncate(device.disk << 20)
+            options = f",{device.disk_options}" if device.disk_options else ""
+            args += ["-drive", f"file={path},if=none,id=pci{number},format=raw,cache=unsafe{options}"]
+            drive = f",drive=pci{number}"
+        args += ["-device", f"{device.model}{drive},id=given{number},bus=port{port},addr=0.{function},multifunction=on"]
+    return args
+
+
 @dataclass
 class Config:
     """One emulated machine."""
@@ -34,6 +68,7 @@ class Config:
     directory: Path  # for sockets, logs and throw-away layers
     disks: list[Disk] = field(default_factory=list)
     nics: list[Nic] = field(default_factory=list)
+    pci: Sequence[PciDevice] = ()
     cpus: int = 4
     memory: str = "4G"
     shells: int = SHELLS
@@ -64,6 +99,7 @@ class Config:
             args += disk.arguments(d)
         for number, nic in enumerate(self.nics):
             args += nic.arguments(number)
+        args += _pci_arguments(self.pci, d)
         if self.shells:
             args += ["-device", f"virtio-serial-pci,max_ports={self.shells + 1}"]
         for number in range(self.shells):

@@ -48,6 +48,8 @@ struct image {
 	const struct image_format *format;
 };
 
+struct pci_dev;
+
 struct partition {
 	struct kref ref;
 	struct list_head link;		/* kloader_mutex */
@@ -76,6 +78,9 @@ struct partition {
 	u64 memory;
 	u32 range_count;
 	struct shimos_range ranges[SHIMOS_MAX_RANGES];
+
+	struct list_head passthrough;	/* of struct passthrough */
+	u32 passthrough_count;
 
 	struct layout layout;
 	struct image image;
@@ -116,6 +121,8 @@ struct kloader_arch {
 	int (*check_host)(struct complaint *c);
 	/* May this CPU be given away? */
 	int (*check_cpu)(unsigned int cpu, struct complaint *c);
+	/* Can a partition find this device and get its interrupts? */
+	int (*check_pci)(struct pci_dev *pdev, struct complaint *c);
 	/* May the user pass this command line? */
 	int (*check_cmdline)(const char *cmdline, struct complaint *c);
 

@@ -16,6 +16,7 @@
 
 #include "kloader.h"
 #include "partitions.h"
+#include "passthrough.h"
 
 #define WATCH_BOOT_NS	(2 * NSEC_PER_MSEC)
 #define WATCH_RUN_NS	(100 * NSEC_PER_MSEC)
@@ -167,7 +168,7 @@ static int start(struct partition *p, u32 flags, struct complaint *c)
 	int ret;
 
 	lockdep_assert_held(&p->mutex);
-	ret = life_check_unheld(p, c);
+	ret = life_check_unheld(p, c) ?: passthrough_prepare(p, c);
 	if (ret)
 		return ret;
 	ret = image_restage(p, c);
@@ -199,6 +200,7 @@ static int start(struct partition *p, u32 flags, struct complaint *c)
 
 stop_cpus:
 	p->cpus_stuck = kloader_arch->park(p) != 0;
+	passthrough_quiesce(p);
 ikc_down:
 	ikc_host_down(p->ikc_kernel, p->cpus_stuck);
 	return ret;
@@ -230,6 +232,8 @@ static void end(struct partition *p, enum shimos_cause cause)
 
 	lockdep_assert_held(&p->mutex);
 	p->cpus_stuck = kloader_arch->park(p) != 0;
+	/* nobody drives them any more, and nobody uses its memory yet */
+	passthrough_quiesce(p);
 	ikc_host_down(p->ikc_kernel, p->cpus_stuck);
 	hrtimer_cancel(&p->watch);
 	kloader_arch->restore_legacy();

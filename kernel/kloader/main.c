@@ -14,6 +14,7 @@
 #include <shimos/ikc.h>
 
 #include "kloader.h"
+#include "passthrough.h"
 
 int refuse(struct complaint *c, int err, const char *fmt, ...)
 {
@@ -115,6 +116,21 @@ static int do_load(struct session *s, struct partition *p, void *data)
 	return ret;
 }
 
+static int do_pci(struct session *s, struct partition *p, void *data)
+{
+	struct shimos_pci *arg = data;
+	struct complaint *c = &s->complaint;
+	int ret;
+
+	ret = check_permission(c);
+	if (ret)
+		return ret;
+	if (arg->reserved || arg->flags)
+		return refuse(c, -EINVAL, "unknown flags %#x or reserved field not zero",
+			      arg->flags);
+	return passthrough_give(p, arg, c);
+}
+
 static int do_start(struct session *s, struct partition *p, void *data)
 {
 	struct shimos_target *arg = data;
@@ -212,6 +228,7 @@ static const struct call {
 	{ SHIMOS_IOC_WAIT, "wait", .one = do_wait },
 	{ SHIMOS_IOC_CONSOLE, "console", .one = do_console },
 	{ SHIMOS_IOC_MEMORY, "memory", .one = do_memory },
+	{ SHIMOS_IOC_PCI, "pci", .one = do_pci },
 };
 
 static int call_one(struct session *s, const struct call *call, void *arg)
@@ -384,13 +401,18 @@ static int __init kloader_init(void)
 	ret = ikc_host_init(THIS_MODULE);
 	if (ret)
 		goto close_bell;
-	ret = misc_register(&kloader_device);
+	ret = passthrough_init();
 	if (ret)
 		goto exit_ikc;
+	ret = misc_register(&kloader_device);
+	if (ret)
+		goto exit_passthrough;
 	register_reboot_notifier(&reboot_notifier);
 	register_pm_notifier(&suspend_notifier);
 	return 0;
 
+exit_passthrough:
+	passthrough_exit();
 exit_ikc:
 	ikc_host_exit();
 close_bell:
@@ -410,6 +432,7 @@ static void __exit kloader_exit(void)
 	unregister_pm_notifier(&suspend_notifier);
 	unregister_reboot_notifier(&reboot_notifier);
 	misc_deregister(&kloader_device);
+	passthrough_exit();
 	ikc_host_exit();
 	ikc_bell_close();
 	sysfs_exit();

@@ -11,6 +11,7 @@
 
 #include "kloader.h"
 #include "partitions.h"
+#include "passthrough.h"
 
 DEFINE_MUTEX(kloader_mutex);
 
@@ -139,6 +140,7 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 	p->flags = arg->flags;
 	p->cpu_count = arg->cpu_count;
 	memcpy(p->cpus, cpus, arg->cpu_count * sizeof(*cpus));
+	INIT_LIST_HEAD(&p->passthrough);
 	mutex_init(&p->mutex);
 	mutex_init(&p->input_mutex);
 	init_rwsem(&p->memory_sem);
@@ -265,6 +267,7 @@ int partition_destroy(struct partition *p, struct complaint *c)
 	life_quiesce(p);
 	sysfs_remove(p);
 	/* its devices go before its memory */
+	passthrough_release(p);
 	ikc_host_remove(p->ikc_kernel);
 	down_write(&p->memory_sem);
 	p->shared = NULL;

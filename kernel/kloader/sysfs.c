@@ -8,6 +8,7 @@
 #include <shimos/compat.h>
 
 #include "kloader.h"
+#include "passthrough.h"
 
 static struct class *shimos_class;
 
@@ -39,6 +40,21 @@ static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(cpus);
 
+/* The PCI devices that it has, one a line. */
+static ssize_t pci_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	struct partition *p = dev_get_drvdata(dev);
+	struct passthrough *d;
+	ssize_t used = 0;
+
+	mutex_lock(&p->mutex);
+	list_for_each_entry(d, &p->passthrough, link)
+		used += sysfs_emit_at(buf, used, "%s\n", pci_name(d->pdev));
+	mutex_unlock(&p->mutex);
+	return used;
+}
+static DEVICE_ATTR_RO(pci);
+
 static struct attribute *shimos_attrs[] = {
 	&dev_attr_id.attr,
 	&dev_attr_state.attr,
@@ -46,6 +62,7 @@ static struct attribute *shimos_attrs[] = {
 	&dev_attr_memory.attr,
 	&dev_attr_starts.attr,
 	&dev_attr_cpus.attr,
+	&dev_attr_pci.attr,
 	NULL,
 };
 ATTRIBUTE_GROUPS(shimos);

@@ -56,6 +56,7 @@ int parse_copy(const struct image_format *format, const u8 *image, u64 size,
 
 int main(void)
 {
+	test_aml();
 	test_bzimage();
 	test_elf();
 	test_cmdline();

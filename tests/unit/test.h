@@ -17,6 +17,7 @@ u32 random_u32(void);
 int parse_copy(const struct image_format *format, const u8 *image, u64 size,
 	       struct image *out, struct complaint *c);
 
+void test_aml(void);
 void test_bzimage(void);
 void test_elf(void);
 void test_cmdline(void);

@@ -65,6 +65,7 @@ void test_cmdline(void)
 	CHECK(!allowed("quiet foo=\"bar"));
 	CHECK(!allowed("bootconfig"));
 	CHECK(!allowed("shimos.start=7"));
+	CHECK(!allowed("reserve=0x10,1"));
 	CHECK(allowed("dyndbg=\"file x +p reboot=t\""));	/* one quoted value */
 
 	strcpy(p.image.version, "6.1.0-50-cloud-amd64");
@@ -73,6 +74,10 @@ void test_cmdline(void)
 	strcpy(p.image.version, "6.12.9");
 	x86_append_cmdline(&p, line, sizeof(line));
 	CHECK(!strstr(line, "disable_cpu_apicid"));
+	CHECK(strstr(line, " pci=off "));
+	p.passthrough_count = 1;
+	x86_append_cmdline(&p, line, sizeof(line));
+	CHECK(strstr(line, " pci=noearly reserve=0xcf8,8 ") && !strstr(line, "pci=off"));
 
 	for (i = 0; i < 20000; i++) {
 		for (j = 0; j < 40; j++)

@@ -8,7 +8,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand};
 use crate::config::OnReboot;
 use crate::devices::spec::{self, Wanted};
 use crate::top::rates::Sort;
-use crate::{cpulist, duration, name, size};
+use crate::{cpulist, duration, name, pci, size};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -155,6 +155,10 @@ pub struct Run {
 
     #[command(flatten)]
     pub share: Share,
+
+    /// A PCIe device to give it whole, as lspci -D shows it; repeat for more
+    #[arg(long, value_name = "ADDRESS", value_parser = pci::parse)]
+    pub pci: Vec<pci::Address>,
 
     /// Do not put the agent into the initrd: no console, no orderly stop, weaker containment
     #[arg(long)]
@@ -500,6 +504,7 @@ mod tests {
             ("shimos run web --cpus 3-2", "backwards"),
             ("shimos run web --memory 1X", "unit"),
             ("shimos run web --timeout x", "no time"),
+            ("shimos run web --pci eth0", "no PCI address"),
             ("shimos stop", "NAME"),
             ("shimos frob", "frob"),
             ("shimos run web --disk a,rw", "'rw' is no option"),

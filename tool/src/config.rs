@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::devices::spec;
 use crate::error::{Error, IoContext, Result};
-use crate::{cpulist, name, size};
+use crate::{cpulist, name, pci, size};
 
 /// All keys are optional in the file; the command line goes first.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -22,6 +22,8 @@ pub struct Config {
     /// As for `--disk` and `--net`.
     pub disks: Option<Vec<String>>,
     pub nets: Option<Vec<String>>,
+    /// As for `--pci`.
+    pub pci: Option<Vec<String>>,
 }
 
 impl Config {
@@ -31,6 +33,10 @@ impl Config {
 
     pub fn nets(&self) -> Result<Vec<spec::Net>> {
         specs("nets", self.nets.as_deref(), spec::net)
+    }
+
+    pub fn pci(&self) -> Result<Vec<pci::Address>> {
+        specs("pci", self.pci.as_deref(), pci::parse)
     }
 }
 
@@ -81,6 +87,7 @@ fn parse(text: &str) -> Result<Config> {
     }
     config.disks()?;
     config.nets()?;
+    config.pci()?;
     Ok(config)
 }
 
@@ -119,6 +126,7 @@ mod tests {
             ("disks = \"a\"", &["line 1", "sequence"]),
             ("nets = [\"\"]", &["nets", "no bridge"]),
             ("on_reboot = \"maybe\"", &["maybe", "restart"]),
+            ("pci = [\"eth0\"]", &["pci", "eth0"]),
             ("name = ", &["line 1"]),
         ] {
             let error = parse(text).unwrap_err().to_string();

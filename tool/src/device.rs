@@ -8,6 +8,8 @@ use std::time::Duration;
 use nix::errno::Errno;
 use serde::Serialize;
 
+use crate::pci::Address;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -218,6 +220,8 @@ pub trait Device {
     fn info(&self) -> Outcome<Info>;
     /// Take CPUs and memory; the number of the new partition, never reused.
     fn create(&self, request: &CreateRequest) -> Outcome<u32>;
+    /// Take a PCI device from the host; before the kernel is loaded.
+    fn give_pci(&self, id: u32, address: Address) -> Outcome<()>;
     fn load(&self, id: u32, kernel: &File, initrd: Option<&File>, cmdline: &str) -> Outcome<()>;
     fn start(&self, id: u32, without_agent: bool) -> Outcome<()>;
     /// Ask for an orderly power-off; returns at once.

@@ -9,6 +9,7 @@ use nix::errno::Errno;
 use crate::device::{
     Cause, Change, CreateRequest, Device, Info, Outcome, Range, Refusal, State, Status,
 };
+use crate::pci::Address;
 
 /// How the partitions behave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,6 +124,10 @@ impl Device for Fake {
         new.starts = 0;
         self.list.borrow_mut().push(new);
         Ok(id)
+    }
+
+    fn give_pci(&self, id: u32, _: Address) -> Outcome<()> {
+        self.change(id, |_| Ok(()))
     }
 
     fn load(&self, id: u32, _: &File, _: Option<&File>, cmdline: &str) -> Outcome<()> {

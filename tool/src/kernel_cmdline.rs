@@ -14,6 +14,7 @@ const REFUSED: &[(&str, &str)] = &[
         "a panic must end in the agent, not in a reboot of the machine",
     ),
     ("pci", DEVICES),
+    ("reserve", DEVICES),
     ("acpi", TABLES),
     ("acpi_rsdp", TABLES),
     ("acpi_force_table_verification", TABLES),

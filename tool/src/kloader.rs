@@ -12,6 +12,7 @@ use crate::device::{
     Cause, Change, CreateRequest, Device, Info, Outcome, Range, Refusal, State, Status,
 };
 use crate::error::{Error, Result, io_text};
+use crate::pci::Address;
 
 pub const PATH: &str = "/dev/shimos";
 
@@ -140,6 +141,16 @@ impl Device for KLoader {
         }
         abi::create(&self.file, &mut raw, &request.cpus).map_err(|e| self.refusal(e))?;
         Ok(raw.id)
+    }
+
+    fn give_pci(&self, id: u32, address: Address) -> Outcome<()> {
+        let mut raw = abi::Pci::new();
+        raw.id = id;
+        raw.segment = address.segment.into();
+        raw.bus = address.bus;
+        raw.device = address.device;
+        raw.function = address.function;
+        abi::pci(&self.file, &raw).map_err(|e| self.refusal(e))
     }
 
     fn load(&self, id: u32, kernel: &File, initrd: Option<&File>, cmdline: &str) -> Outcome<()> {

@@ -24,6 +24,7 @@ mod modules;
 mod name;
 mod output;
 mod partition_modules;
+mod pci;
 mod progress;
 mod size;
 mod smt;

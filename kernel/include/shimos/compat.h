@@ -141,4 +141,16 @@ static inline void compat_bdev_close(struct compat_bdev *b)
 #define COMPAT_KMSG_DUMP_REASON	(detail->reason)
 #endif
 
+/* the driver override moved from struct pci_dev to struct device; see kloader/Kbuild */
+#ifdef COMPAT_DEVICE_DRIVER_OVERRIDE
+#define compat_set_driver_override(pdev, name)	\
+	device_set_driver_override(&(pdev)->dev, name)
+#define compat_has_driver_override(pdev)	\
+	(!!READ_ONCE((pdev)->dev.driver_override.name))
+#else
+#define compat_set_driver_override(pdev, name)	\
+	driver_set_override(&(pdev)->dev, &(pdev)->driver_override, name, strlen(name))
+#define compat_has_driver_override(pdev)	(!!(pdev)->driver_override)
+#endif
+
 #endif

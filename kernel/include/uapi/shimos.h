@@ -20,6 +20,7 @@
 #define SHIMOS_ERROR_LEN	512	/* with the final NUL */
 #define SHIMOS_MAX_RANGES	16
 #define SHIMOS_MAX_CPUS		64	/* per partition */
+#define SHIMOS_MAX_PCI		16	/* PCI functions per partition */
 
 /* The life of a partition; docs/architecture.md draws the legal steps. */
 enum shimos_state {
@@ -145,6 +146,21 @@ struct shimos_wait {
 	__u32 cause;			/* out */
 };
 
+/*
+ * SHIMOS_IOC_PCI: give a PCIe device to a partition that has no kernel yet.  It
+ * leaves its driver, and comes back to it when the partition is destroyed.
+ */
+struct shimos_pci {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 segment;			/* what Linux calls the domain */
+	__u8 bus;
+	__u8 device;
+	__u8 function;
+	__u8 reserved;
+	__u32 flags;			/* none defined */
+};
+
 #define SHIMOS_IOC_MAGIC	0xB7
 #define SHIMOS_IOC_INFO		_IOWR(SHIMOS_IOC_MAGIC, 0, struct shimos_info)
 #define SHIMOS_IOC_ERROR	_IOWR(SHIMOS_IOC_MAGIC, 1, struct shimos_error)
@@ -172,5 +188,6 @@ struct shimos_wait {
  * partition's ranges read as end of file.
  */
 #define SHIMOS_IOC_MEMORY	_IOW(SHIMOS_IOC_MAGIC, 11, struct shimos_target)
+#define SHIMOS_IOC_PCI		_IOW(SHIMOS_IOC_MAGIC, 12, struct shimos_pci)
 
 #endif

@@ -72,6 +72,18 @@ fn the_structures_match_the_c_header() {
     );
     fields!(
         check,
+        Pci,
+        "shimos_pci",
+        id,
+        segment,
+        bus,
+        device,
+        function,
+        reserved,
+        flags
+    );
+    fields!(
+        check,
         Wait,
         "shimos_wait",
         id,

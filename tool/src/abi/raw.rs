@@ -138,6 +138,19 @@ pub struct Status {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct Pci {
+    pub hdr: Header,
+    pub id: u32,
+    pub segment: u32,
+    pub bus: u8,
+    pub device: u8,
+    pub function: u8,
+    pub reserved: u8,
+    pub flags: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Wait {
     pub hdr: Header,
     pub id: u32,
@@ -161,6 +174,8 @@ unsafe impl Argument for Target {}
 unsafe impl Argument for Status {}
 // SAFETY: as above.
 unsafe impl Argument for Wait {}
+// SAFETY: as above.
+unsafe impl Argument for Pci {}
 
 mod ioctl {
     use super::*;
@@ -177,6 +192,7 @@ mod ioctl {
     nix::ioctl_readwrite!(wait, MAGIC, 9, Wait);
     nix::ioctl_write_ptr!(console, MAGIC, 10, Target);
     nix::ioctl_write_ptr!(memory, MAGIC, 11, Target);
+    nix::ioctl_write_ptr!(pci, MAGIC, 12, Pci);
 }
 
 /// A call that takes a `Target`.
@@ -239,6 +255,11 @@ pub fn target(device: &File, call: TargetCall, id: u32, flags: u32) -> Result<()
         }
     }
     .map(drop)
+}
+
+pub fn pci(device: &File, argument: &Pci) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::pci(device.as_raw_fd(), argument) }.map(drop)
 }
 
 pub fn status(device: &File, argument: &mut Status) -> Result<(), Errno> {

@@ -14,7 +14,7 @@ use crate::device::{Device, Info};
 use crate::devices::node;
 use crate::error::{Error, Result, io_text};
 use crate::kloader::{self, KLoader};
-use crate::{cpulist, initrd, kernel_image, modules, output, partition_modules, size};
+use crate::{cpulist, initrd, kernel_image, modules, output, partition_modules, pci, size};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -322,6 +322,7 @@ impl Host {
             self.clock(),
             self.lockdown(),
             self.memory(),
+            self.pci(),
         ];
         checks.extend(self.contiguous());
         checks.extend(self.virtual_machine());
@@ -488,6 +489,21 @@ impl Host {
             NAME,
             format!("the kernel is locked down: {text}"),
             "turn Secure Boot off in the firmware, or remove lockdown= from the kernel command line",
+        )
+    }
+
+    fn pci(&self) -> Check {
+        const NAME: &str = "PCIe devices";
+        let list: Vec<String> = pci::candidates(&self.root)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        if list.is_empty() {
+            return Check::ok(NAME, "none can be given whole; `shimos run --pci` says why");
+        }
+        Check::ok(
+            NAME,
+            format!("can be given whole by --pci: {}", list.join(" ")),
         )
     }
 

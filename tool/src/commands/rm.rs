@@ -1,5 +1,7 @@
 //! `shimos rm`
 
+use std::path::Path;
+
 use super::{each, kill};
 use crate::cli;
 use crate::device::{Device, Status};
@@ -10,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::lookup::{self, OrRefuse};
 use crate::output;
+use crate::pci;
 use crate::progress::Progress;
 
 pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
@@ -25,10 +28,14 @@ pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
             }
             kill::kill(device, &status)?;
         }
+        let devices = pci::given_to(Path::new("/"), name);
         destroy(device, &status)?;
         output::line(format_args!(
             "{name}: removed, {} and {} are the host's again",
-            crate::cpulist::named(&status.cpus),
+            std::iter::once(crate::cpulist::named(&status.cpus))
+                .chain(devices)
+                .collect::<Vec<_>>()
+                .join(", "),
             crate::size::show(status.memory)
         ))
     })

@@ -20,7 +20,8 @@ use crate::output::{self, printable};
 use crate::partition_modules::{self, Needs};
 use crate::progress::Progress;
 use crate::{
-    cpulist, duration, guest, initrd, interrupt, kernel_cmdline, kernel_image, size, smt, waiting,
+    cpulist, duration, guest, initrd, interrupt, kernel_cmdline, kernel_image, pci, size, smt,
+    waiting,
 };
 
 /// Lines of the kernel log to show when it did not come up.
@@ -43,6 +44,7 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
         ));
     }
     make_room(device, &wish.name, args.replace)?;
+    pci::check(Path::new("/"), &wish.pci)?;
     let images = Images::open(&wish)?;
     if verbose {
         images.describe();
@@ -54,7 +56,7 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
         memory,
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
     };
-    let (id, shared) = create_and_load(device, &request, &images, sharing.as_ref())?;
+    let (id, shared) = create_and_load(device, &request, &wish.pci, &images, sharing.as_ref())?;
     let up = start(device, id, &wish, args)?;
     let shared = match &sharing {
         Some(sharing) => sharing.latest(shared),
@@ -73,6 +75,7 @@ struct Wish {
     initrd: Option<PathBuf>,
     cmdline: String,
     on_reboot: OnReboot,
+    pci: Vec<pci::Address>,
     with_agent: bool,
     wanted: Wanted,
 }
@@ -104,6 +107,10 @@ impl Wish {
             (None, Some(text)) => size::parse(text).map_err(Error::new)?,
             (None, None) => return Err(missing("how much memory to take", "--memory 1G")),
         };
+        let pci = match args.pci.as_slice() {
+            [] => file.pci()?,
+            list => list.to_vec(),
+        };
         let cmdline = args.cmdline.clone().or(file.cmdline).unwrap_or_default();
         let problems = kernel_cmdline::problems(&cmdline);
         if !problems.is_empty() {
@@ -128,6 +135,7 @@ impl Wish {
             initrd: args.initrd.clone().or(file.initrd),
             cmdline,
             on_reboot: args.on_reboot.or(file.on_reboot).unwrap_or(OnReboot::Stop),
+            pci,
             with_agent: !args.no_agent,
             wanted,
         })
@@ -267,6 +275,7 @@ fn default_initrd(version: &str) -> Result<Option<File>> {
 fn create_and_load(
     device: &dyn Device,
     request: &CreateRequest,
+    pci: &[pci::Address],
     images: &Images,
     sharing: Option<&Sharing>,
 ) -> Result<(u32, Vec<devices::Status>)> {
@@ -281,6 +290,13 @@ fn create_and_load(
         .during(|| device.create(request))
         .or_refuse(format_args!("cannot create '{name}'"))?;
     let loaded = interrupt::check().and_then(|()| {
+        for address in pci {
+            progress.say(format!("{name}: taking PCI device {address}"));
+            progress
+                .during(|| device.give_pci(id, *address))
+                .or_refuse(format_args!("cannot give PCI device {address} to '{name}'"))?;
+            interrupt::check()?;
+        }
         progress.say(format!("{name}: loading the kernel"));
         progress
             .during(|| device.load(id, &images.kernel, images.initrd.as_ref(), &images.cmdline))
@@ -501,7 +517,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(
             &mut file,
-            b"name='db'\ncpus='1'\nmemory='2G'\ncmdline='quiet'\non_reboot='restart'\n",
+            b"name='db'\ncpus='1'\nmemory='2G'\ncmdline='quiet'\non_reboot='restart'\npci=['01:00.0']\n",
         )
         .unwrap();
         let path = file.path().display();
@@ -510,6 +526,9 @@ mod tests {
         assert_eq!(w.cpus, [3]);
         assert_eq!(w.on_reboot, OnReboot::Restart);
         assert_eq!(w.cmdline, "quiet");
+        assert_eq!(w.pci, [pci::parse("0000:01:00.0").unwrap()]);
+        let w = wish(&format!("-f {path} --pci 02:00.0 --pci 02:00.1")).unwrap();
+        assert_eq!(w.pci.len(), 2);
         assert_eq!(wish(&format!("web -f {path}")).unwrap().name, "web");
     }
 
@@ -579,7 +598,9 @@ mod tests {
             cmdline: "rdinit=/shimos/init".into(),
             notes: Vec::new(),
         };
-        create_and_load(fake, &request, &images, None).unwrap().0
+        create_and_load(fake, &request, &[], &images, None)
+            .unwrap()
+            .0
     }
 
     fn started(fake: &Fake, extra: &str) -> Result<Status> {

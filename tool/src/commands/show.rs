@@ -1,5 +1,6 @@
 //! `shimos show`
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -13,7 +14,7 @@ use crate::error::Result;
 use crate::ikc::view::{AreaJson, QueueJson, View};
 use crate::lookup;
 use crate::output::{self, printable};
-use crate::{cpulist, duration, size};
+use crate::{cpulist, duration, pci, size};
 
 /// The agent's heart beats once a second.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -50,6 +51,8 @@ struct Json<'a> {
     status: &'a Status,
     /// What this host shares with it.
     devices: Vec<&'a devices::Status>,
+    /// The devices that it has whole.
+    pci: Vec<String>,
     queues: Vec<QueueJson>,
     /// The shared area; null: there is none.
     ikc: Option<AreaJson>,
@@ -60,6 +63,7 @@ fn json<'a>(status: &'a Status, shared: &'a [devices::Status], view: Option<&Vie
     Json {
         status,
         devices: its.collect(),
+        pci: pci::given_to(Path::new("/"), &status.name),
         queues: view.map_or_else(Vec::new, |view| view.json_of(&status.name)),
         ikc: view.map(View::area_json),
     }
@@ -110,6 +114,12 @@ fn text(s: &Status) -> String {
             "",
             format!("{:#x}-{:#x}", range.start, range.end().saturating_sub(1)),
         );
+    }
+    for (i, device) in pci::given_to(Path::new("/"), &s.name)
+        .into_iter()
+        .enumerate()
+    {
+        row(if i == 0 { "pci" } else { "" }, device);
     }
     if !s.kernel_version.is_empty() {
         row("kernel", printable(&s.kernel_version));

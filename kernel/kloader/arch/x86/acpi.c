@@ -6,19 +6,18 @@
  */
 #include <linux/acpi.h>
 
+#include "aml.h"
+#include "pci.h"
 #include "x86.h"
+
+/* The DSDT comes first and leaves the other tables enough. */
+#define DSDT_END	(X86_ACPI_LEN / 2)
 
 struct builder {
 	struct partition *p;
 	u64 next;		/* offset of the next free byte in its memory */
-	u64 tables[4];		/* physical addresses for the XSDT */
+	u64 tables[5];		/* physical addresses for the XSDT */
 	unsigned int count;
-};
-
-/* _S5 with sleep type 5: { Name (_S5, Package { 5, 5, 0, 0 }) } in AML */
-static const u8 dsdt_aml[] = {
-	0x08, '_', 'S', '5', '_',
-	0x12, 0x08, 0x04, 0x0a, 0x05, 0x0a, 0x05, 0x00, 0x00,
 };
 
 static void *new_table(struct builder *b, size_t len)
@@ -58,13 +57,46 @@ static u64 finish(struct builder *b, struct acpi_table_header *h,
 	return addr;
 }
 
-static u64 write_dsdt(struct builder *b)
+/* Name (_S5, Package { 5, 5, 0, 0 }): sleep type 5 switches off. */
+static void add_sleep(struct aml *aml)
 {
-	u32 len = sizeof(struct acpi_table_header) + sizeof(dsdt_aml);
-	struct acpi_table_header *dsdt = new_table(b, len);
+	static const u8 types[] = { 5, 5, 0, 0 };
 
-	memcpy(dsdt + 1, dsdt_aml, sizeof(dsdt_aml));
-	return finish(b, dsdt, ACPI_SIG_DSDT, 2, len);
+	aml_name_bytes(aml, "_S5_", types, ARRAY_SIZE(types));
+}
+
+static u64 write_dsdt(struct builder *b, struct complaint *c)
+{
+	struct acpi_table_header *dsdt = new_table(b, sizeof(*dsdt));
+	struct aml aml = {
+		.buf = (u8 *)(dsdt + 1),
+		.room = X86_ACPI + DSDT_END - b->next - sizeof(*dsdt),
+	};
+
+	add_sleep(&aml);
+	x86_add_pci(b->p, &aml);
+	if (aml.overflow) {
+		refuse(c, -ENOSPC, "the description of its PCI devices takes too much room: give it fewer");
+		return 0;
+	}
+	return finish(b, dsdt, ACPI_SIG_DSDT, 2, sizeof(*dsdt) + aml.len);
+}
+
+/* Through memory only, and only the buses on which all is the partition's. */
+static u64 write_mcfg(struct builder *b)
+{
+	u32 len = sizeof(struct acpi_table_mcfg);
+	struct acpi_table_mcfg *mcfg = new_table(b, len);
+	struct acpi_mcfg_allocation *entry = (void *)(mcfg + 1);
+	struct passthrough *d;
+
+	list_for_each_entry(d, &b->p->passthrough, link) {
+		if (!passthrough_first_of_bus(d))
+			continue;
+		x86_describe_ecam(d->pdev->bus, entry++);
+		len += sizeof(*entry);
+	}
+	return finish(b, &mcfg->header, ACPI_SIG_MCFG, 1, len);
 }
 
 static struct acpi_generic_address memory_register(struct builder *b, u64 offset)
@@ -153,15 +185,20 @@ static u64 write_rsdp(struct builder *b, u64 xsdt)
 	return partition_phys(b->p, b->next);
 }
 
-u64 x86_write_acpi(struct partition *p)
+int x86_write_acpi(struct partition *p, u64 *rsdp, struct complaint *c)
 {
 	struct builder b = { .p = p, .next = X86_ACPI };
 	u64 dsdt;
 
 	memset(partition_at(p, X86_ACPI), 0, X86_ACPI_LEN);
-	dsdt = write_dsdt(&b);
+	dsdt = write_dsdt(&b, c);
+	if (!dsdt)
+		return -ENOSPC;
 	b.tables[b.count++] = write_fadt(&b, dsdt);
 	b.tables[b.count++] = write_madt(&b);
 	b.tables[b.count++] = write_shim(&b);
-	return write_rsdp(&b, write_xsdt(&b));
+	if (p->passthrough_count)
+		b.tables[b.count++] = write_mcfg(&b);
+	*rsdp = write_rsdp(&b, write_xsdt(&b));
+	return 0;
 }

@@ -11,6 +11,7 @@
 #include <asm/tsc.h>
 
 #include "cmdline.h"
+#include "pci.h"
 #include "x86.h"
 
 /* Edge or level of the legacy interrupts: a partition's kernel rewrites them. */
@@ -157,6 +158,7 @@ static const struct kloader_arch x86_arch = {
 	.exit			= x86_arch_exit,
 	.check_host		= x86_check_host,
 	.check_cpu		= x86_check_cpu,
+	.check_pci		= x86_check_pci,
 	.check_cmdline		= x86_check_cmdline,
 	.create			= x86_create,
 	.destroy		= x86_destroy,

@@ -7,6 +7,7 @@
 #include <asm/bootparam.h>
 #include <asm/e820/types.h>
 
+#include "pci.h"
 #include "x86.h"
 
 #define LOADER_UNDEFINED	0xff
@@ -18,6 +19,18 @@ static void add_e820(struct boot_params *bp, u64 start, u64 end, u32 type)
 	e->addr = start;
 	e->size = end - start;
 	e->type = type;
+}
+
+/* Where its PCI devices' configuration space is, in the host's address map. */
+static void write_ecam(struct partition *p, struct boot_params *bp)
+{
+	struct passthrough *d;
+	u64 ecam;
+
+	list_for_each_entry(d, &p->passthrough, link)
+		if (passthrough_first_of_bus(d) && !x86_bus_ecam(d->pdev->bus, &ecam))
+			add_e820(bp, ecam, ecam + X86_BUS_ECAM_LEN,
+				 E820_TYPE_RESERVED);
 }
 
 static void write_e820(struct partition *p, struct boot_params *bp)
@@ -37,6 +50,7 @@ static void write_e820(struct partition *p, struct boot_params *bp)
 	for (i = 1; i < p->range_count; i++)
 		add_e820(bp, p->ranges[i].start,
 			 p->ranges[i].start + p->ranges[i].size, E820_TYPE_RAM);
+	write_ecam(p, bp);
 }
 
 int x86_write_boot_params(struct partition *p, struct complaint *c)
@@ -62,7 +76,6 @@ int x86_write_boot_params(struct partition *p, struct complaint *c)
 	bp->ext_ramdisk_image = upper_32_bits(initrd);
 	bp->hdr.ramdisk_size = lower_32_bits(p->initrd_size);
 	bp->ext_ramdisk_size = upper_32_bits(p->initrd_size);
-	bp->acpi_rsdp_addr = x86_write_acpi(p);
 	write_e820(p, bp);
-	return 0;
+	return x86_write_acpi(p, &bp->acpi_rsdp_addr, c);
 }

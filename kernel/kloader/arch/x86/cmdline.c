@@ -25,6 +25,7 @@ static const struct {
 	{ "panic_timeout", "a panic must wait for KLoader, not reset the machine" },
 	{ "sysctl.kernel.panic", "a panic must wait for KLoader, not reset the machine" },
 	{ "pci", "it must not probe the host's PCI devices" },
+	{ "reserve", "KLoader keeps it off the ports through which it could" },
 	{ "acpi", "its ACPI tables are what tells it what belongs to it" },
 	{ "acpi_rsdp", "its ACPI tables are what tells it what belongs to it" },
 	{ "tsc", "it cannot calibrate against the host's timers" },
@@ -128,6 +129,16 @@ static bool needs_dummy_disabled(const char *version)
 }
 
 /*
+ * One that has PCI devices finds them through its ACPI tables and memory only.
+ * Ports 0xcf8 to 0xcff, which the host uses at the same time, are taken before it
+ * looks for them: there is no option that says so.
+ */
+static const char *pci_words(const struct partition *p)
+{
+	return p->passthrough_count ? "pci=noearly reserve=0xcf8,8" : "pci=off";
+}
+
+/*
  * noreplace-smp: a kernel with one CPU takes the lock prefixes out of its atomic
  * operations, and would no longer be atomic towards its peers.
  *
@@ -137,8 +148,8 @@ static bool needs_dummy_disabled(const char *version)
 int x86_append_cmdline(struct partition *p, char *buf, size_t len)
 {
 	return snprintf(buf, len,
-			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 pci=off tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr noreplace-smp%s",
-			tsc_khz, needs_dummy_disabled(p->image.version) ?
+			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 %s tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr noreplace-smp%s",
+			pci_words(p), tsc_khz, needs_dummy_disabled(p->image.version) ?
 			" disable_cpu_apicid=0xfe" : "");
 }
 

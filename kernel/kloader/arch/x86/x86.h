@@ -51,8 +51,8 @@ static inline struct x86_partition *to_x86(struct partition *p)
 	return p->arch;
 }
 
-/* acpi.c: returns the physical address of the RSDP */
-u64 x86_write_acpi(struct partition *p);
+/* acpi.c: gives the physical address of the RSDP */
+int x86_write_acpi(struct partition *p, u64 *rsdp, struct complaint *c);
 /* boot_params.c */
 int x86_write_boot_params(struct partition *p, struct complaint *c);
 /* page_tables.c: the top level lies at X86_PAGE_TABLES */

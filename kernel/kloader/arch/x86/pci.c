@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a partition on x86 is told of its PCI devices: each bus is a root bus of
+ * a segment that is not 0, for which no kernel uses ports 0xcf8 and 0xcfc.
+ */
+#include <linux/io.h>
+#include <linux/irqdomain.h>
+#include <linux/msi.h>
+#include <asm/irqdomain.h>
+
+#include "aml.h"
+#include "pci.h"
+
+/* The same bus number, in the next segment: names can be recognised. */
+static u16 segment_of(struct pci_bus *bus)
+{
+	return pci_domain_nr(bus) + 1;
+}
+
+static bool covers(const struct acpi_mcfg_allocation *entry, struct pci_bus *bus)
+{
+	return entry->pci_segment == pci_domain_nr(bus) &&
+	       entry->start_bus_number <= bus->number &&
+	       entry->end_bus_number >= bus->number;
+}
+
+/* Where configuration space of a bus is in memory, as the firmware says. */
+int x86_bus_ecam(struct pci_bus *bus, u64 *addr)
+{
+	const struct acpi_mcfg_allocation *entry;
+	struct acpi_table_header *header;
+	int ret = -ENOENT;
+	void *end;
+
+	if (ACPI_FAILURE(acpi_get_table(ACPI_SIG_MCFG, 0, &header)))
+		return -ENOENT;
+	end = (void *)header + header->length;
+	entry = (void *)header + sizeof(struct acpi_table_mcfg);
+	for (; (void *)(entry + 1) <= end; entry++) {
+		if (!covers(entry, bus))
+			continue;
+		*addr = entry->address + (u64)bus->number * X86_BUS_ECAM_LEN;
+		ret = 0;
+		break;
+	}
+	acpi_put_table(header);
+	return ret;
+}
+
+/* Firmware tables have been wrong: is the device really there? */
+static bool ecam_shows(struct pci_dev *pdev, u64 ecam)
+{
+	void __iomem *config = ioremap(ecam + pdev->devfn * SZ_4K, SZ_4K);
+	u32 id;
+
+	if (!config)
+		return false;
+	id = readl(config + PCI_VENDOR_ID);
+	iounmap(config);
+	return id == (pdev->vendor | pdev->device << 16);
+}
+
+/* Do its messages go to the CPU that they name, or does a table decide? */
+static bool interrupts_remapped(struct pci_dev *pdev)
+{
+	struct irq_domain *domain = dev_get_msi_domain(&pdev->dev);
+
+	return domain && domain != x86_vector_domain &&
+	       domain->parent != x86_vector_domain;
+}
+
+int x86_check_pci(struct pci_dev *pdev, struct complaint *c)
+{
+	u64 ecam;
+
+	if (x86_bus_ecam(pdev->bus, &ecam) || pci_domain_nr(pdev->bus) >= U16_MAX)
+		return refuse(c, -EOPNOTSUPP,
+			      "the firmware names no memory-mapped configuration space (ACPI table MCFG) for %s, and a partition has no other way to it",
+			      pci_name(pdev));
+	if (!ecam_shows(pdev, ecam))
+		return refuse(c, -EOPNOTSUPP,
+			      "%s is not where the firmware's table MCFG says, at %#llx",
+			      pci_name(pdev), ecam + pdev->devfn * SZ_4K);
+	if (interrupts_remapped(pdev))
+		return refuse(c, -EOPNOTSUPP,
+			      "the host remaps interrupts, so that those of %s cannot reach a partition: add intremap=off to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub and restart the machine",
+			      pci_name(pdev));
+	return 0;
+}
+
+/* In MCFG the address is that of bus 0, wherever the range begins. */
+void x86_describe_ecam(struct pci_bus *bus, struct acpi_mcfg_allocation *entry)
+{
+	u64 ecam = 0;
+
+	x86_bus_ecam(bus, &ecam);	/* was there when the device was given */
+	*entry = (struct acpi_mcfg_allocation) {
+		.address = ecam - (u64)bus->number * X86_BUS_ECAM_LEN,
+		.pci_segment = segment_of(bus),
+		.start_bus_number = bus->number,
+		.end_bus_number = bus->number,
+	};
+}
+
+/* Exactly what its BARs have, so that nothing else can be put beside them. */
+static void add_windows(struct pci_dev *pdev, struct aml *aml)
+{
+	int i;
+
+	for (i = 0; i <= PCI_ROM_RESOURCE; i++) {
+		struct resource *bar = &pdev->resource[i];
+
+		if (!bar->flags || bar->flags & IORESOURCE_UNSET || !bar->start)
+			continue;
+		if (bar->flags & IORESOURCE_MEM)
+			aml_memory(aml, bar->start, bar->end, false);
+		else if (bar->flags & IORESOURCE_IO)
+			aml_ports(aml, bar->start, bar->end);
+	}
+}
+
+/* A root bridge; without _OSC and _PRT it has neither hot-plug nor lines. */
+static void add_bus(struct partition *p, struct pci_bus *bus, unsigned int number,
+		    struct aml *aml)
+{
+	struct aml_mark device, resources;
+	struct passthrough *d;
+	char name[5];
+
+	snprintf(name, sizeof(name), "PC%02X", number);
+	device = aml_begin_device(aml, name);
+	aml_name_id(aml, "_HID", "PNP0A08");
+	aml_name_id(aml, "_CID", "PNP0A03");
+	aml_name_integer(aml, "_UID", number);
+	aml_name_integer(aml, "_SEG", segment_of(bus));
+	aml_name_integer(aml, "_BBN", bus->number);
+	resources = aml_begin_resources(aml, "_CRS");
+	aml_buses(aml, bus->number, bus->number);
+	list_for_each_entry(d, &p->passthrough, link)
+		if (d->pdev->bus == bus)
+			add_windows(d->pdev, aml);
+	aml_end_resources(aml, resources);
+	aml_end(aml, device);
+}
+
+/* Linux believes MCFG only if a motherboard device reserves the range, too. */
+static void add_motherboard(struct partition *p, struct aml *aml)
+{
+	struct aml_mark device, resources;
+	struct passthrough *d;
+	u64 ecam;
+
+	device = aml_begin_device(aml, "ECAM");
+	aml_name_id(aml, "_HID", "PNP0C02");
+	aml_name_integer(aml, "_UID", 0);
+	resources = aml_begin_resources(aml, "_CRS");
+	list_for_each_entry(d, &p->passthrough, link)
+		if (passthrough_first_of_bus(d) && !x86_bus_ecam(d->pdev->bus, &ecam))
+			aml_memory(aml, ecam, ecam + X86_BUS_ECAM_LEN - 1, true);
+	aml_end_resources(aml, resources);
+	aml_end(aml, device);
+}
+
+/* The DSDT's part on the devices that the partition has.  Caller holds p->mutex. */
+void x86_add_pci(struct partition *p, struct aml *aml)
+{
+	unsigned int number = 0;
+	struct passthrough *d;
+	struct aml_mark scope;
+
+	if (!p->passthrough_count)
+		return;
+	scope = aml_begin_scope(aml, "_SB_");
+	list_for_each_entry(d, &p->passthrough, link)
+		if (passthrough_first_of_bus(d))
+			add_bus(p, d->pdev->bus, number++, aml);
+	add_motherboard(p, aml);
+	aml_end(aml, scope);
+}

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * PCIe devices that belong to a partition.
+ *
+ * A device is taken from its driver and bound to ours, which holds it awake and
+ * keeps others off.  Whenever the partition's CPUs stop, the device is made to
+ * stop, too: bus mastering goes off, what is under way is waited for, a reset
+ * and the configuration it came with follow.  Only then may anybody use memory
+ * to which it could have been writing.
+ */
+#include <linux/delay.h>
+#include <linux/interrupt.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <shimos/compat.h>
+
+#include "passthrough.h"
+
+#define DRIVER_NAME	"shimos-pci"
+
+/* How long somebody may hold a device's lock while we want to reset it. */
+#define RESET_TRIES	200
+#define RESET_PAUSE_MS	10
+/* From D3hot to D0, PCI Power Management 1.2, section 5.6.1. */
+#define D3HOT_MS	10
+
+/*
+ * One gift at a time; guards what follows.  Taken after p->mutex.  Whoever
+ * unplugs a given device holds the device's lock and waits for p->mutex: wait for
+ * a device's lock under this one only as long as nobody has the device.
+ */
+static DEFINE_MUTEX(passthrough_mutex);
+static LIST_HEAD(given);
+static struct pci_dev *wanted;		/* the one device that may be bound now */
+
+/* D3 takes BARs and bus mastering with it; the host does not know of it. */
+static void wake(struct pci_dev *pdev)
+{
+	u16 control;
+
+	if (!pdev->pm_cap)
+		return;
+	pci_read_config_word(pdev, pdev->pm_cap + PCI_PM_CTRL, &control);
+	if (!(control & PCI_PM_CTRL_STATE_MASK))
+		return;
+	control &= ~PCI_PM_CTRL_STATE_MASK;
+	pci_write_config_word(pdev, pdev->pm_cap + PCI_PM_CTRL, control);
+	msleep(max_t(unsigned int, pdev->d3hot_delay, D3HOT_MS));
+}
+
+/*
+ * Whoever unplugs the device holds its lock and may be waiting for us, who hold
+ * the partition's: never wait for it.
+ */
+static int reset(struct passthrough *d)
+{
+	int ret, i;
+
+	for (i = 0; i < RESET_TRIES; i++) {
+		if (READ_ONCE(d->lost))
+			return pcie_reset_flr(d->pdev, PCI_RESET_DO_RESET);
+		ret = pci_try_reset_function(d->pdev);
+		if (ret != -EAGAIN)
+			return ret;
+		msleep(RESET_PAUSE_MS);
+	}
+	return -EBUSY;
+}
+
+static void quiesce(struct passthrough *d)
+{
+	struct pci_dev *pdev = d->pdev;
+	int ret;
+
+	wake(pdev);
+	pci_clear_master(pdev);
+	if (!pci_wait_for_pending_transaction(pdev))
+		pci_warn(pdev, "transactions of '%s' are still pending\n", d->p->name);
+	ret = reset(d);
+	if (ret)
+		pci_notice(pdev, "was not reset after its use by '%s' (error %d): its bus mastering is off\n",
+			   d->p->name, ret);
+	pci_load_saved_state(pdev, d->state);
+	pci_restore_state(pdev);
+}
+
+/* CPUs are parked: let no device go on for them.  Caller holds p->mutex. */
+void passthrough_quiesce(struct partition *p)
+{
+	struct passthrough *d;
+
+	list_for_each_entry(d, &p->passthrough, link)
+		quiesce(d);
+}
+
+/* About to start: is all there still that was given?  Caller holds p->mutex. */
+int passthrough_prepare(struct partition *p, struct complaint *c)
+{
+	struct passthrough *d;
+
+	list_for_each_entry(d, &p->passthrough, link)
+		if (READ_ONCE(d->lost))
+			return refuse(c, -ENODEV,
+				      "the device %s of '%s' was unplugged: remove the partition and run it anew",
+				      pci_name(d->pdev), p->name);
+	return passthrough_check_buses(p, c);
+}
+
+/*
+ * A partition's kernel that lets its device use the interrupt line disturbs all
+ * that share the line with it: silence it.
+ */
+static irqreturn_t line_handler(int irq, void *data)
+{
+	struct passthrough *d = data;
+
+	return pci_check_and_mask_intx(d->pdev) ? IRQ_HANDLED : IRQ_NONE;
+}
+
+static void watch_line(struct passthrough *d)
+{
+	struct pci_dev *pdev = d->pdev;
+
+	if (!pdev->pin || !pdev->irq || !pci_intx_mask_supported(pdev))
+		return;
+	d->has_irq = !request_irq(pdev->irq, line_handler, IRQF_SHARED, DRIVER_NAME, d);
+	if (!d->has_irq)
+		pci_notice(pdev, "nobody watches its interrupt line\n");
+}
+
+static int stub_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	int ret;
+
+	if (pdev != READ_ONCE(wanted))
+		return -EPERM;	/* only KLoader gives devices */
+	ret = pci_enable_device_mem(pdev);
+	if (ret)
+		return ret;
+	ret = pci_request_regions(pdev, DRIVER_NAME);
+	if (ret)
+		pci_disable_device(pdev);
+	return ret;
+}
+
+/* Either given back, or unplugged under the partition that has it. */
+static void stub_remove(struct pci_dev *pdev)
+{
+	struct passthrough *d = pci_get_drvdata(pdev);
+	struct complaint c;
+
+	if (d) {
+		pci_warn(pdev, "goes, and '%s' with it\n", d->p->name);
+		WRITE_ONCE(d->lost, true);
+		life_kill(d->p, &c);	/* refused if it does not run: fine */
+		if (d->has_irq)
+			free_irq(pdev->irq, d);
+		d->has_irq = false;
+	}
+	pci_release_regions(pdev);
+	pci_disable_device(pdev);
+}
+
+/* No bind and unbind in sysfs: a device goes back with its partition only. */
+static struct pci_driver stub_driver = {
+	.name		= DRIVER_NAME,
+	.probe		= stub_probe,
+	.remove		= stub_remove,
+	.driver		= { .suppress_bind_attrs = true },
+};
+
+/* Who has it now, to give it back to. */
+static int remember_driver(struct passthrough *d, struct complaint *c)
+{
+	struct pci_dev *pdev = d->pdev;
+	int ret = 0;
+
+	device_lock(&pdev->dev);
+	d->overridden = compat_has_driver_override(pdev);
+	if (pdev->dev.driver)
+		strscpy(d->driver, pdev->dev.driver->name, sizeof(d->driver));
+	else if (d->overridden)
+		ret = refuse(c, -EBUSY,
+			     "somebody keeps %s for a driver that has not come: echo > /sys/bus/pci/devices/%s/driver_override",
+			     pci_name(pdev), pci_name(pdev));
+	device_unlock(&pdev->dev);
+	return ret;
+}
+
+/* Back to the driver that had it. */
+static void unbind(struct passthrough *d)
+{
+	struct pci_dev *pdev = d->pdev;
+
+	compat_set_driver_override(pdev, d->driver);
+	device_release_driver(&pdev->dev);
+	if (!d->driver[0] || READ_ONCE(d->lost))
+		return;
+	if (device_attach(&pdev->dev) != 1)
+		pci_warn(pdev, "the driver %s did not take it back\n", d->driver);
+	if (!d->overridden)
+		compat_set_driver_override(pdev, "");
+}
+
+static int bind(struct passthrough *d, struct complaint *c)
+{
+	struct pci_dev *pdev = d->pdev;
+	int ret;
+
+	ret = remember_driver(d, c) ?: compat_set_driver_override(pdev, DRIVER_NAME);
+	if (ret)
+		return ret;
+	device_release_driver(&pdev->dev);
+	WRITE_ONCE(wanted, pdev);
+	ret = device_attach(&pdev->dev);
+	WRITE_ONCE(wanted, NULL);
+	if (ret == 1)
+		return 0;
+	unbind(d);
+	return refuse(c, ret < 0 ? ret : -ENODEV,
+		      "%s cannot be taken from the host (error %d): see dmesg",
+		      pci_name(pdev), ret);
+}
+
+static int enlist(struct passthrough *d, struct complaint *c)
+{
+	struct pci_dev *pdev = d->pdev;
+	bool ours;
+
+	device_lock(&pdev->dev);
+	ours = pdev->dev.driver == &stub_driver.driver;
+	if (ours)
+		pci_set_drvdata(pdev, d);	/* from now on removal ends p */
+	device_unlock(&pdev->dev);
+	if (!ours)
+		return refuse(c, -ENODEV, "%s has just been unplugged", pci_name(pdev));
+	list_add_tail(&d->all, &given);
+	list_add_tail(&d->link, &d->p->passthrough);
+	d->p->passthrough_count++;
+	return 0;
+}
+
+static int take(struct partition *p, struct pci_dev *pdev, struct complaint *c)
+{
+	struct passthrough *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	int ret;
+
+	if (!d)
+		return -ENOMEM;
+	d->p = p;
+	d->pdev = pdev;
+	ret = bind(d, c);
+	if (ret)
+		goto free;
+	pci_clear_master(pdev);
+	pci_save_state(pdev);
+	d->state = pci_store_saved_state(pdev);
+	if (!d->state) {
+		ret = -ENOMEM;
+		goto unbind;
+	}
+	quiesce(d);	/* nothing of what the host did is left in it */
+	watch_line(d);
+	ret = enlist(d, c);
+	if (!ret)
+		return 0;
+	if (d->has_irq)
+		free_irq(pdev->irq, d);
+unbind:
+	unbind(d);
+free:
+	kfree(d->state);
+	kfree(d);
+	return ret;
+}
+
+static int give(struct partition *p, struct pci_dev *pdev, struct complaint *c)
+{
+	const struct passthrough *other;
+	int ret;
+
+	lockdep_assert_held(&p->mutex);
+	if (p->gone || p->state != SHIMOS_CREATED)
+		return refuse(c, -EBUSY,
+			      "'%s' is %s: devices are given before the kernel is loaded",
+			      p->name, state_name(p->state));
+	if (p->passthrough_count == SHIMOS_MAX_PCI)
+		return refuse(c, -E2BIG, "'%s' has %u PCI functions already, the most there can be",
+			      p->name, SHIMOS_MAX_PCI);
+	list_for_each_entry(other, &given, all)
+		if (other->pdev == pdev)
+			return refuse(c, -EBUSY, "%s belongs to partition '%s'",
+				      pci_name(pdev), other->p->name);
+	ret = passthrough_check_device(pdev, c);
+	return ret ?: take(p, pdev, c);
+}
+
+/**
+ * passthrough_give() - take a device from the host for a partition
+ *
+ * May sleep for as long as its driver takes to let it go.  Whether that driver's
+ * users are content is for the caller to know.
+ */
+int passthrough_give(struct partition *p, const struct shimos_pci *arg,
+		     struct complaint *c)
+{
+	struct pci_dev *pdev = NULL;
+	int ret;
+
+	if (arg->device < 32 && arg->function < 8 && arg->segment <= U16_MAX)
+		pdev = pci_get_domain_bus_and_slot(arg->segment, arg->bus,
+						   PCI_DEVFN(arg->device, arg->function));
+	if (!pdev)
+		return refuse(c, -ENODEV, "there is no PCI device %04x:%02x:%02x.%x",
+			      arg->segment, arg->bus, arg->device, arg->function);
+	mutex_lock(&p->mutex);
+	mutex_lock(&passthrough_mutex);
+	ret = give(p, pdev, c);
+	mutex_unlock(&passthrough_mutex);
+	mutex_unlock(&p->mutex);
+	if (ret)
+		pci_dev_put(pdev);	/* else it is kept until it goes back */
+	return ret;
+}
+
+/* The partition is gone for everybody else: all its devices go back. */
+void passthrough_release(struct partition *p)
+{
+	struct passthrough *d, *next;
+
+	list_for_each_entry_safe(d, next, &p->passthrough, link) {
+		/* its removal no longer ends a partition */
+		device_lock(&d->pdev->dev);
+		if (d->pdev->dev.driver == &stub_driver.driver)
+			pci_set_drvdata(d->pdev, NULL);
+		device_unlock(&d->pdev->dev);
+		/* one that was unplugged may be back and somebody else's */
+		if (!READ_ONCE(d->lost))
+			quiesce(d);
+		if (d->has_irq)
+			free_irq(d->pdev->irq, d);
+		unbind(d);
+		mutex_lock(&passthrough_mutex);
+		list_del(&d->all);
+		mutex_unlock(&passthrough_mutex);
+		list_del(&d->link);
+		pci_dev_put(d->pdev);
+		kfree(d->state);
+		kfree(d);
+	}
+	p->passthrough_count = 0;
+}
+
+bool passthrough_first_of_bus(const struct passthrough *d)
+{
+	const struct passthrough *other;
+
+	list_for_each_entry(other, &d->p->passthrough, link)
+		if (other->pdev->bus == d->pdev->bus)
+			return other == d;
+	return false;
+}
+
+int passthrough_init(void)
+{
+	return pci_register_driver(&stub_driver);
+}
+
+/* Every partition holds the module, so no device is held. */
+void passthrough_exit(void)
+{
+	pci_unregister_driver(&stub_driver);
+}

@@ -1,0 +1,341 @@
+//! Can a device be given to a partition? KLoader checks the hardware, too, and
+//! has the last word; who uses the device is only known here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Address, address, given_to, in_use};
+use crate::error::{Error, Result};
+
+const DRIVER: &str = "shimos-pci";
+const MSI: u8 = 0x05;
+const MSI_X: u8 = 0x11;
+
+/// Does anything speak against giving all of these to one partition?
+pub fn check(root: &Path, devices: &[Address]) -> Result<()> {
+    for (i, device) in devices.iter().enumerate() {
+        if devices.iter().take(i).any(|other| other == device) {
+            return Err(Error::new(format!(
+                "PCI device {device} is in the list twice"
+            )));
+        }
+        let function = Function::find(root, *device)?;
+        function.kind()?;
+        in_use::check(root, *device, &function.directory)?;
+        function.place(devices)?;
+        function.interrupts()?;
+        function.configuration(root)?;
+        function.dma()?;
+    }
+    Ok(())
+}
+
+/// The devices that could be given now, each by itself.
+pub fn candidates(root: &Path) -> Vec<Address> {
+    let Ok(list) = fs::read_dir(root.join("sys/bus/pci/devices")) else {
+        return Vec::new();
+    };
+    let mut found: Vec<Address> = list
+        .flatten()
+        .filter_map(|entry| address(&entry.file_name().to_string_lossy()))
+        .filter(|device| check(root, &[*device]).is_ok())
+        .collect();
+    found.sort();
+    found
+}
+
+/// A device as sysfs shows it.
+struct Function {
+    address: Address,
+    /// Below the bridge that it is behind, links followed.
+    directory: PathBuf,
+}
+
+impl Function {
+    fn find(root: &Path, address: Address) -> Result<Self> {
+        let link = root.join("sys/bus/pci/devices").join(address.to_string());
+        let Ok(directory) = fs::canonicalize(link) else {
+            return Err(Error::new(format!("there is no PCI device {address}"))
+                .hint("lspci -D shows them all"));
+        };
+        let function = Function { address, directory };
+        if function.driver().as_deref() == Some(DRIVER) {
+            return Err(function.already_given(root));
+        }
+        Ok(function)
+    }
+
+    fn refuse(&self, why: &str) -> Error {
+        Error::new(format!(
+            "PCI device {} cannot be given to a partition: {why}",
+            self.address
+        ))
+    }
+
+    fn read(&self, file: &str) -> String {
+        let text = fs::read_to_string(self.directory.join(file)).unwrap_or_default();
+        text.trim().to_owned()
+    }
+
+    fn driver(&self) -> Option<String> {
+        let link = fs::read_link(self.directory.join("driver")).ok()?;
+        Some(link.file_name()?.to_string_lossy().into_owned())
+    }
+
+    fn already_given(&self, root: &Path) -> Error {
+        let address = self.address.to_string();
+        let owner = fs::read_dir(root.join("sys/class/shimos"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .find(|name| given_to(root, name).contains(&address));
+        match owner {
+            Some(name) => self
+                .refuse(&format!("partition '{name}' has it"))
+                .hint(format!("try: shimos rm {name}")),
+            None => self.refuse("a partition has it"),
+        }
+    }
+
+    fn kind(&self) -> Result<()> {
+        if self.read("class").starts_with("0x06") {
+            return Err(self
+                .refuse("it is a bridge")
+                .hint("give the device behind it; lspci -t shows which that is"));
+        }
+        if self.directory.join("physfn").exists() {
+            return Err(self
+                .refuse("it is a virtual function (SR-IOV) and cannot be found without the others")
+                .hint("give the physical function"));
+        }
+        if !matches!(self.read("sriov_numvfs").as_str(), "" | "0") {
+            return Err(self
+                .refuse("it has virtual functions (SR-IOV) on the host")
+                .hint(format!(
+                    "try: echo 0 > /sys/bus/pci/devices/{}/sriov_numvfs",
+                    self.address
+                )));
+        }
+        Ok(())
+    }
+
+    /// The partition sees its whole bus: nothing on it may stay with the host.
+    fn place(&self, devices: &[Address]) -> Result<()> {
+        let parent = self.directory.parent();
+        let port = parent
+            .and_then(Path::file_name)
+            .and_then(|n| address(&n.to_string_lossy()));
+        let (Some(parent), Some(_)) = (parent, port) else {
+            return Err(self
+                .refuse("it is on the root bus, together with devices that the host needs")
+                .hint("only a device behind a PCIe port of its own can be given: another slot"));
+        };
+        let mut strangers: Vec<Address> = fs::read_dir(parent)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| address(&entry.file_name().to_string_lossy()))
+            .filter(|other| !devices.contains(other))
+            .collect();
+        strangers.sort();
+        if strangers.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = strangers.iter().map(Address::to_string).collect();
+        let options: Vec<String> = names.iter().map(|n| format!("--pci {n}")).collect();
+        Err(self
+            .refuse(&format!(
+                "the partition would see {} on the same bus",
+                names.join(", ")
+            ))
+            .hint(format!("give all of them: {}", options.join(" "))))
+    }
+
+    /// Its own messages are the only interrupts that reach a partition.
+    fn interrupts(&self) -> Result<()> {
+        let Ok(space) = fs::read(self.directory.join("config")) else {
+            return Ok(());
+        };
+        // Only root sees more than the header.
+        if space.len() <= 64
+            || capabilities(&space)
+                .iter()
+                .any(|id| [MSI, MSI_X].contains(id))
+        {
+            return Ok(());
+        }
+        Err(self
+            .refuse("it has neither MSI nor MSI-X, and its interrupt line belongs to the host")
+            .hint("there is no way around that: use another device"))
+    }
+
+    fn configuration(&self, root: &Path) -> Result<()> {
+        let table = fs::read(root.join("sys/firmware/acpi/tables/MCFG")).unwrap_or_default();
+        if in_mcfg(&table, self.address) {
+            return Ok(());
+        }
+        Err(self
+            .refuse(
+                "the firmware names no memory-mapped configuration space for it (ACPI table MCFG)",
+            )
+            .hint("look for MMCONFIG, ECAM or PCIe configuration in the firmware's setup"))
+    }
+
+    /// A partition hands the device physical addresses.
+    fn dma(&self) -> Result<()> {
+        match self.read("iommu_group/type").as_str() {
+            "" | "identity" => Ok(()),
+            kind => Err(self
+                .refuse(&format!("an IOMMU translates its addresses (mode {kind}), and a partition uses physical ones"))
+                .hint("add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub && reboot")),
+        }
+    }
+}
+
+/// The ids in the list of capabilities, PCI 3.0 section 6.7.
+fn capabilities(space: &[u8]) -> Vec<u8> {
+    const STATUS: usize = 0x06;
+    const HAS_LIST: u8 = 1 << 4;
+    const FIRST: usize = 0x34;
+    const MOST: usize = 48;
+    let byte = |at: usize| space.get(at).copied().unwrap_or(0);
+    let mut ids = Vec::new();
+    if byte(STATUS) & HAS_LIST == 0 {
+        return ids;
+    }
+    let mut at = usize::from(byte(FIRST) & !3);
+    while at >= 0x40 && ids.len() < MOST {
+        ids.push(byte(at));
+        at = usize::from(byte(at + 1) & !3);
+    }
+    ids
+}
+
+/// The ACPI table: a header, then entries of 16 bytes.
+fn in_mcfg(table: &[u8], address: Address) -> bool {
+    const HEADER: usize = 44;
+    let entries = table.get(HEADER..).unwrap_or_default();
+    entries.chunks_exact(16).any(|entry| {
+        matches!(entry, [_, _, _, _, _, _, _, _, low, high, first, last, ..]
+            if u16::from_le_bytes([*low, *high]) == address.segment
+                && (*first..=*last).contains(&address.bus))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pci::parse;
+    use crate::pci::tree::Tree;
+
+    fn refusal(tree: &Tree, devices: &[&str]) -> (String, String) {
+        let devices: Vec<Address> = devices.iter().map(|d| parse(d).unwrap()).collect();
+        match check(tree.root(), &devices) {
+            Err(Error::Failed { message, hint }) => (message, hint.unwrap_or_default()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn fine(tree: &Tree, devices: &[&str]) -> bool {
+        let devices: Vec<Address> = devices.iter().map(|d| parse(d).unwrap()).collect();
+        check(tree.root(), &devices).is_ok()
+    }
+
+    #[test]
+    fn a_disk_behind_a_port() {
+        let tree = Tree::new();
+        tree.endpoint("0000:01:00.0", "0x010802");
+        assert!(fine(&tree, &["01:00.0"]));
+        assert_eq!(candidates(tree.root()), [parse("01:00.0").unwrap()]);
+        assert!(refusal(&tree, &["01:00.0", "01:00.0"]).0.contains("twice"));
+        let (message, hint) = refusal(&tree, &["02:00.0"]);
+        assert_eq!(message, "there is no PCI device 0000:02:00.0");
+        assert!(hint.contains("lspci"));
+    }
+
+    #[test]
+    fn kinds_that_cannot_be_given() {
+        let tree = Tree::new();
+        tree.endpoint("0000:01:00.0", "0x010802");
+        assert!(refusal(&tree, &["00:01.0"]).0.contains("is a bridge"));
+        tree.write("0000:01:00.0", "sriov_numvfs", "2\n");
+        let (message, hint) = refusal(&tree, &["01:00.0"]);
+        assert!(message.contains("SR-IOV") && hint.contains("sriov_numvfs"));
+        tree.write("0000:01:00.0", "physfn", "");
+        assert!(
+            refusal(&tree, &["01:00.0"])
+                .0
+                .contains("virtual function (SR-IOV) and")
+        );
+    }
+
+    #[test]
+    fn neighbours_on_the_bus() {
+        let tree = Tree::new();
+        tree.endpoint("0000:01:00.0", "0x020000");
+        tree.endpoint("0000:01:00.1", "0x020000");
+        let (message, hint) = refusal(&tree, &["01:00.0"]);
+        assert!(message.ends_with("would see 0000:01:00.1 on the same bus"));
+        assert_eq!(hint, "give all of them: --pci 0000:01:00.1");
+        assert!(fine(&tree, &["01:00.0", "01:00.1"]));
+        assert!(candidates(tree.root()).is_empty());
+        tree.on_root_bus("0000:00:1f.2", "0x010601");
+        assert!(refusal(&tree, &["00:1f.2"]).0.contains("root bus"));
+    }
+
+    #[test]
+    fn who_has_it_already() {
+        let tree = Tree::new();
+        tree.endpoint("0000:01:00.0", "0x010802");
+        tree.driver("0000:01:00.0", "shimos-pci");
+        assert!(
+            refusal(&tree, &["01:00.0"])
+                .0
+                .ends_with("a partition has it")
+        );
+        tree.file("sys/class/shimos/web/pci", "0000:01:00.0\n");
+        let (message, hint) = refusal(&tree, &["01:00.0"]);
+        assert!(message.contains("'web' has it"), "{message}");
+        assert_eq!(hint, "try: shimos rm web");
+    }
+
+    #[test]
+    fn what_the_hardware_lacks() {
+        let tree = Tree::new();
+        tree.endpoint("0000:01:00.0", "0x010802");
+        let mut space = vec![0; 256];
+        tree.bytes("0000:01:00.0", "config", &space[..64]);
+        assert!(fine(&tree, &["01:00.0"]), "not root: nothing is known");
+        tree.bytes("0000:01:00.0", "config", &space);
+        assert!(refusal(&tree, &["01:00.0"]).0.contains("MSI-X"));
+        // two capabilities, the second one points at itself
+        space[6] = 0x10;
+        space[0x34] = 0x40;
+        (space[0x40], space[0x41]) = (0x01, 0x50);
+        (space[0x50], space[0x51]) = (0x11, 0x50);
+        tree.bytes("0000:01:00.0", "config", &space);
+        assert!(fine(&tree, &["01:00.0"]));
+        tree.write("0000:01:00.0", "iommu_group/type", "identity\n");
+        assert!(fine(&tree, &["01:00.0"]));
+        tree.write("0000:01:00.0", "iommu_group/type", "DMA-FQ\n");
+        let (message, hint) = refusal(&tree, &["01:00.0"]);
+        assert!(message.contains("DMA-FQ") && hint.contains("iommu=pt"));
+        tree.file("sys/firmware/acpi/tables/MCFG", "nothing");
+        assert!(refusal(&tree, &["01:00.0"]).0.contains("MCFG"));
+    }
+
+    #[test]
+    fn tables_of_any_length() {
+        let mut table = vec![0; 60];
+        table[54] = 0x10;
+        table[55] = 0x1f;
+        let there = |bus: &str| in_mcfg(&table, parse(bus).unwrap());
+        assert!(there("10:00.0") && there("1f:00.0"));
+        assert!(!there("0f:00.0") && !there("0001:10:00.0"));
+        assert!(!in_mcfg(&table[..59], parse("10:00.0").unwrap()));
+        assert!(!in_mcfg(&[], parse("10:00.0").unwrap()));
+        assert!(capabilities(&[0xff; 256]).len() <= 48);
+        assert!(capabilities(&[]).is_empty());
+    }
+}
