@@ -119,16 +119,27 @@ static void exchange(int fd, uint64_t out, uint64_t in, uint64_t out_seed, uint6
 		errx(1, "sending failed");
 }
 
+/* What is left when this program is killed shall not wait for a peer that is dead. */
+static void no_orphan(int fd)
+{
+	struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+
+	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)))
+		err(1, "SO_LINGER");
+}
+
 static void serve_one(int fd)
 {
 	struct request request;
 	uint64_t end = 1;
 
+	no_orphan(fd);
 	read_all(fd, &request, sizeof(request));
 	exchange(fd, request.directions & TO_CLIENT ? request.bytes : 0,
 		 request.directions & TO_SERVER ? request.bytes : 0, 2, 1);
-	/* all that came was right */
+	/* all that came was right; the other end closes when it has read this */
 	write_all(fd, &end, sizeof(end));
+	recv(fd, &end, sizeof(end), 0);
 }
 
 static int open_socket(int type, int port)
@@ -214,6 +225,7 @@ static void stream(const char *address, const char *port, uint64_t directions, u
 	int fd = reach(SOCK_STREAM, address, port);
 	uint64_t end;
 
+	no_orphan(fd);
 	write_all(fd, &request, sizeof(request));
 	exchange(fd, directions & TO_SERVER ? bytes : 0, directions & TO_CLIENT ? bytes : 0, 1, 2);
 	read_all(fd, &end, sizeof(end));
