@@ -170,6 +170,7 @@ static int open_locked(struct ikc_channel *ch, struct ikc_open *arg)
 	smp_store_release(&ch->rx, rx);		/* pairs with opened() */
 	rcu_assign_pointer(*reader_at(ch->peer, ch->own), ch);
 	list_add_tail(&ch->link, &channels);
+	ikc_rx_publish(rx);
 	return 0;
 }
 

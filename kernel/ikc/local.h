@@ -141,6 +141,7 @@ int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
 /* Make a ring for @sender; ikc_peers_mutex is held.  May sleep. */
 struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 			     u32 slot_size);
+void ikc_rx_publish(struct ikc_rx *rx);
 void ikc_rx_destroy(struct ikc_rx *rx);
 /* Does the sender use it? */
 bool ikc_rx_attached(const struct ikc_rx *rx);

@@ -61,6 +61,7 @@ static void add_sender(struct queue *queue, unsigned int number, unsigned int ke
 	queue->rx[kernel] = rx;
 	queue->senders |= BIT(kernel);
 	spin_unlock_irqrestore(&queue->lock, flags);
+	ikc_rx_publish(rx);
 }
 
 static void remove_sender(struct queue *queue, unsigned int kernel)

@@ -16,7 +16,6 @@ static LIST_HEAD(dying);
 struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 			     u32 slot_size)
 {
-	struct ikc_port *port = ikc_port(ikc_self.number, sender, queue);
 	u64 bytes = ikc_ring_bytes(slots, slot_size);
 	struct ikc_ring *ring;
 	struct ikc_rx *rx;
@@ -39,12 +38,23 @@ struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 	memset(ring, 0, rx->bytes);
 	ikc_ring_init(ring, slots, slot_size);
 	ikc_consumer_init(&rx->ring, ring, slots, slot_size);
+	return rx;
+}
+
+/*
+ * Name it in its port.  Last, for its sender may write and ring at once: whoever is
+ * called then must find it, as no other packet will ring before that one is read.
+ */
+void ikc_rx_publish(struct ikc_rx *rx)
+{
+	struct ikc_port *port = ikc_port(ikc_self.number, rx->sender, rx->queue);
+
+	lockdep_assert_held(&ikc_peers_mutex);
 	WRITE_ONCE(port->broken, 0);
 	WRITE_ONCE(port->life, rx->life);
 	/* pairs with the acquire in ikc_tx_attach() */
 	smp_store_release(&port->ring, (u32)rx->offset);
-	ikc_poke(sender);
-	return rx;
+	ikc_poke(rx->sender);
 }
 
 /* Blocks in packets that nobody will read; a dead sender's are the host's to take. */

@@ -71,7 +71,7 @@ int ikc_tx_attach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue,
 		  struct ikc_channel *user)
 {
 	struct ikc_port *port = ikc_port(kernel, ikc_self.number, queue);
-	/* pairs with the release in ikc_rx_create() */
+	/* pairs with the release in ikc_rx_publish() */
 	u32 offset = smp_load_acquire(&port->ring);
 	u64 bytes;
 	int ret;
