@@ -5,13 +5,16 @@ KDIR ?= /lib/modules/$(KVER)/build
 OUT ?= build/$(KVER)
 SPARSE ?= 0
 
+# Only what differs: make goes by times, and the same OUT may serve several trees.
+copy = mkdir -p $(2) && cd $(1) && find . -type f | while read -r f; do \
+	cmp -s "$$f" "$(abspath $(2))/$$f" || install -D -m 644 "$$f" "$(abspath $(2))/$$f" || exit; done
+
 .PHONY: help modules
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
 
 modules: ## build the kernel modules for KVER into OUT (KVER=…, OUT=…)
-	mkdir -p $(OUT)/tree
-	cp -a kernel/. $(OUT)/tree/
+	$(call copy,kernel,$(OUT)/tree)
 	$(MAKE) -C $(KDIR) M=$(abspath $(OUT))/tree C=$(SPARSE) modules
 	cp $(OUT)/tree/*/shimos_*.ko $(OUT)/
 
@@ -104,9 +107,8 @@ lib: ## test the C library and build its example into OUT (OUT=…)
 
 .PHONY: test-modules test-programs
 test-modules: modules ## build the modules that tests load, for KVER into OUT
-	mkdir -p $(OUT)/tests/modules
-	cp -a kernel/include $(OUT)/tests/
-	cp -a tests/modules/. $(OUT)/tests/modules/
+	$(call copy,kernel/include,$(OUT)/tests/include)
+	$(call copy,tests/modules,$(OUT)/tests/modules)
 	$(MAKE) -C $(KDIR) M=$(abspath $(OUT))/tests/modules \
 		KBUILD_EXTRA_SYMBOLS=$(abspath $(OUT))/tree/Module.symvers modules
 
