@@ -25,6 +25,7 @@ struct dead {
 
 /* Our copy of what the table says: what is taken back goes by it. */
 static u32 lives[IKC_MAX_KERNELS];			/* ikc_peers_mutex */
+static u32 running;		/* bitmap of partitions; written under ikc_peers_mutex */
 static struct page *chunk_pages[IKC_MAX_CHUNKS];	/* ikc_peers_mutex */
 static LIST_HEAD(dead_list);				/* ikc_peers_mutex */
 
@@ -254,6 +255,7 @@ u32 ikc_host_up(u32 number)
 	entry->ready = entry->chunks = entry->bells = entry->holds = 0;
 	memset(entry->bell, 0, sizeof(entry->bell));
 	entry->life = life;
+	WRITE_ONCE(running, running | BIT(number));
 	WRITE_ONCE(entry->state, IKC_UP);
 	mutex_unlock(&ikc_peers_mutex);
 	return life;
@@ -271,6 +273,7 @@ void ikc_host_down(u32 number, bool stuck)
 	if (stuck) {
 		kfree(dead);
 	} else {
+		WRITE_ONCE(running, running & ~BIT(number));
 		clear_ports(number);
 		dead->owner = ikc_owner(number, lives[number]);
 		list_add_tail(&dead->link, &dead_list);
@@ -281,15 +284,19 @@ void ikc_host_down(u32 number, bool stuck)
 }
 EXPORT_SYMBOL_GPL(ikc_host_down);
 
-/* A kernel that runs and holds memory of @number, or -1. */
+/*
+ * A kernel that runs and holds memory of @number, or -1.  Who runs is for us to say,
+ * whatever a partition gone wild has written into the table.
+ */
 static int holder_of(u32 number)
 {
-	unsigned int kernel;
+	u32 up = READ_ONCE(running);
 
-	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
-		if (READ_ONCE(ikc_entry(kernel)->state) == IKC_UP &&
-		    READ_ONCE(ikc_entry(kernel)->holds) & BIT(number))
-			return kernel;
+	if (ikc_holds(number))
+		return 0;
+	for (; up; up &= up - 1)
+		if (READ_ONCE(ikc_entry(__ffs(up))->holds) & BIT(number))
+			return __ffs(up);
 	return -1;
 }
 

@@ -77,6 +77,8 @@ void *ikc_alloc_wait(size_t size);
 
 /* ---- peers.c: the other kernels ---- */
 
+/* Does this kernel hold memory of @kernel?  Any context. */
+bool ikc_holds(unsigned int kernel);
 /* Bitmap of the kernels that are up as far as is known.  Any context. */
 u32 ikc_peers_up(void);
 /* The life in which @kernel is up, 0 if it is not.  Any context. */

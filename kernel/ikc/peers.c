@@ -151,6 +151,11 @@ static void change_hold(unsigned int kernel, int by)
 	raw_spin_unlock_irqrestore(&holds_lock, flags);
 }
 
+bool ikc_holds(unsigned int kernel)
+{
+	return READ_ONCE(holds[kernel]);
+}
+
 int ikc_hold(unsigned int kernel)
 {
 	int ret = ikc_check_peer(kernel);

@@ -190,6 +190,20 @@ static struct ikc_tx *find_end(unsigned int kernel, unsigned int queue)
 	return ERR_PTR(ret);
 }
 
+/*
+ * The reader closed the ring: what was written there now would get lost.  Caller
+ * holds tx->lock.
+ */
+static void drop_stale(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+{
+	if (!is_stale(tx, kernel, queue))
+		return;
+	tx->offset = 0;
+	/* as in ikc_tx_detach() */
+	smp_store_release(&ikc_port(kernel, ikc_self.number, queue)->attached, 0);
+	ikc_poke(kernel);
+}
+
 /* Caller holds tx->lock: the kernel is up and may be written to. */
 static int get_attached(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 {
@@ -200,6 +214,7 @@ static int get_attached(struct ikc_tx *tx, unsigned int kernel, unsigned int que
 		return ret;
 	if (tx->user)
 		return -EBUSY;
+	drop_stale(tx, kernel, queue);
 	return tx->offset ? 0 : ikc_tx_attach(tx, kernel, queue, NULL);
 }
 

@@ -186,6 +186,7 @@ int life_stop(struct partition *p, struct complaint *c);
 int life_kill(struct partition *p, struct complaint *c);
 void life_kill_all(void);
 bool life_any_up(void);
+void life_wait_unheld(struct partition *p);
 int life_check_unheld(struct partition *p, struct complaint *c);
 int life_check_step(struct partition *p, enum shimos_state to, struct complaint *c);
 bool life_ring(struct partition *p);

@@ -149,11 +149,21 @@ bool life_ring(struct partition *p)
 	       kloader_arch->owns_cpu(p, bell.cpu) && ikc_bell_ring(&bell);
 }
 
-/* Does no device of any kernel read or write its memory any more?  May sleep. */
+/*
+ * Give I/O that was under way when it ended some time.  Not under p->mutex: others
+ * want to ask about it, or to end the one it waits for.  May sleep.
+ */
+void life_wait_unheld(struct partition *p)
+{
+	if (!life_is_up(p))
+		ikc_host_wait_unheld(p->ikc_kernel, UNHELD_MS);
+}
+
+/* Does no device of any kernel read or write its memory any more?  p->mutex. */
 int life_check_unheld(struct partition *p, struct complaint *c)
 {
 	char name[IKC_NAME_LEN];
-	int holder = ikc_host_wait_unheld(p->ikc_kernel, UNHELD_MS);
+	int holder = ikc_host_wait_unheld(p->ikc_kernel, 0);
 
 	if (holder < 0)
 		return 0;
@@ -210,6 +220,7 @@ int life_start(struct partition *p, u32 flags, struct complaint *c)
 {
 	int ret;
 
+	life_wait_unheld(p);
 	mutex_lock(&p->mutex);
 	ret = life_check_step(p, SHIMOS_STARTING, c);
 	if (!ret && p->cpus_stuck)
@@ -316,8 +327,15 @@ static void became_ready(struct partition *p)
 static void restart_after_reboot(struct partition *p)
 {
 	struct complaint c = {};
+	int ret = 0;
 
-	if (start(p, 0, &c))
+	life_wait_unheld(p);
+	mutex_lock(&p->mutex);
+	/* unless somebody was quicker */
+	if (!p->gone && p->state == SHIMOS_STOPPED)
+		ret = start(p, 0, &c);
+	mutex_unlock(&p->mutex);
+	if (ret)
 		pr_err("%s: not started again after its reboot: %s\n", p->name,
 		       c.text);
 }
@@ -326,6 +344,7 @@ static void life_work(struct work_struct *work)
 {
 	struct partition *p = container_of(work, struct partition, work);
 	enum shimos_cause cause;
+	bool again = false;
 
 	mutex_lock(&p->mutex);
 	if (p->gone || !life_is_up(p))
@@ -339,12 +358,13 @@ static void life_work(struct work_struct *work)
 		cause = SHIMOS_CAUSE_RESET;
 	if (cause) {
 		end(p, cause);
-		if (cause == SHIMOS_CAUSE_REBOOT && !p->cpus_stuck &&
-		    p->flags & SHIMOS_CREATE_RESTART)
-			restart_after_reboot(p);
+		again = cause == SHIMOS_CAUSE_REBOOT && !p->cpus_stuck &&
+			p->flags & SHIMOS_CREATE_RESTART;
 	}
 unlock:
 	mutex_unlock(&p->mutex);
+	if (again)
+		restart_after_reboot(p);
 }
 
 static enum hrtimer_restart life_watch(struct hrtimer *timer)

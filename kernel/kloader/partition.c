@@ -245,6 +245,7 @@ int partition_destroy(struct partition *p, struct complaint *c)
 {
 	int ret = 0;
 
+	life_wait_unheld(p);
 	mutex_lock(&p->mutex);
 	if (p->gone)
 		ret = refuse(c, -ENOENT, "'%s' is being removed already", p->name);

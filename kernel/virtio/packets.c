@@ -25,6 +25,7 @@ static DEFINE_MUTEX(devices_mutex);
 static struct device *root;
 /* In order: a driver names its devices in the order in which they come. */
 static struct workqueue_struct *add_wq;
+static bool leaving;		/* the module is being unloaded: register nothing */
 
 static void control(struct work_struct *work);
 static DECLARE_WORK(control_work, control);
@@ -142,16 +143,27 @@ static bool is_in_use(struct shimos_device *d)
 	return d->registered && device_for_each_child(&d->vdev.dev, NULL, is_open_disk);
 }
 
-static void forget(struct shimos_device *d)
+/* Answers and doorbells are needed until the driver has let go. */
+static void let_go(struct shimos_device *d)
 {
-	/* answers and doorbells are needed until the driver has let go */
 	if (d->registered)
 		unregister_virtio_device(&d->vdev);
 	d->registered = false;
 	d->forgotten = true;
+}
+
+static void say_removed(struct shimos_device *d)
+{
+	bool listed;
+
 	mutex_lock(&devices_mutex);
-	list_del_rcu(&d->link);
+	listed = !d->unlisted;
+	if (listed)
+		list_del_rcu(&d->link);
+	d->unlisted = true;
 	mutex_unlock(&devices_mutex);
+	if (!listed)
+		return;
 	synchronize_rcu();
 	send(d->owner, d->id, SHIMOS_VIRTIO_REMOVED, 0, 0, NULL, 0);
 	shimos_device_put(d);		/* the list's */
@@ -176,12 +188,14 @@ static void step(struct work_struct *work)
 	mutex_lock(&d->mutex);
 	if (d->forgotten)
 		goto unlock;
-	if (removal == SHIMOS_VIRTIO_ASK && is_in_use(d))
+	if (removal == SHIMOS_VIRTIO_ASK && is_in_use(d)) {
 		send(d->owner, d->id, SHIMOS_VIRTIO_REMOVED, 0, EBUSY, NULL, 0);
-	else if (removal >= 0)
-		forget(d);
-	else if (!d->registered && !d->dead)
+	} else if (removal >= 0) {
+		let_go(d);
+		say_removed(d);
+	} else if (!d->registered && !d->dead && !READ_ONCE(leaving)) {
 		add(d);
+	}
 	if (d->registered && test_and_clear_bit(0, &d->config_changed))
 		virtio_config_changed(&d->vdev);
 unlock:
@@ -404,33 +418,44 @@ unregister:
 	return ret;
 }
 
-static struct shimos_device *first(void)
+static struct shimos_device *first(bool forgotten)
 {
-	struct shimos_device *d;
+	struct shimos_device *d, *found = NULL;
 
 	mutex_lock(&devices_mutex);
-	d = list_first_entry_or_null(&devices, struct shimos_device, link);
-	if (d)
-		kref_get(&d->ref);
+	list_for_each_entry(d, &devices, link)
+		if (forgotten || !READ_ONCE(d->forgotten)) {
+			kref_get(&d->ref);
+			found = d;
+			break;
+		}
 	mutex_unlock(&devices_mutex);
-	return d;
+	return found;
 }
 
+/*
+ * An owner that hears that we let go of a device announces it anew at once: tell it
+ * only when nobody reads that any more, so that it waits for our return.
+ */
 void shimos_packets_exit(void)
 {
 	struct shimos_device *d;
 
-	flush_workqueue(add_wq);
-	while ((d = first())) {
+	WRITE_ONCE(leaving, true);
+	while ((d = first(false))) {
 		mutex_lock(&d->mutex);
 		if (!d->forgotten)
-			forget(d);
+			let_go(d);
 		mutex_unlock(&d->mutex);
-		flush_work(&d->work);
 		shimos_device_put(d);
 	}
 	ikc_queue_close(SHIMOS_VIRTIO_USER);
 	cancel_work_sync(&control_work);
+	while ((d = first(true))) {
+		flush_work(&d->work);
+		say_removed(d);
+		shimos_device_put(d);
+	}
 	close_bells(SHIMOS_VIRTIO_BELLS);
 	destroy_workqueue(add_wq);
 	root_device_unregister(root);

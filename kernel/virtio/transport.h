@@ -25,7 +25,8 @@ struct shimos_device {
 	spinlock_t lock;		/* guards config, answer, removal */
 	struct mutex mutex;		/* the steps of its life: guards the next two */
 	bool registered;
-	bool forgotten;			/* off the list */
+	bool forgotten;			/* the driver has let go */
+	bool unlisted;			/* devices_mutex of packets.c */
 	bool started;			/* the owner works on the rings */
 	u8 status;			/* as the driver sees it */
 

@@ -32,7 +32,7 @@
 #include "command.h"
 
 #define QUEUE		1
-#define CLOSED_QUEUE	9
+#define CLOSED_QUEUE	15
 #define SLOTS		200
 #define BATCH		8
 #define BLOCK		512
