@@ -176,7 +176,7 @@ def test_killed_while_fuzzing(stage: Stage) -> None:
         4711,
         8,
         # long reads: the owner is never through
-        pytest.param(0, marks=pytest.mark.xfail(reason="disk.c serves until the ring is empty before it stops")),
+        0,
     ],
 )
 def test_ring_that_is_never_empty(stage: Stage, kind: int) -> None:

@@ -8,6 +8,7 @@ import random
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -232,6 +233,18 @@ def test_without_offloads(shared_lan: Lan, off: str) -> None:
 _WATCH = "/sys/module/shimos_skb_watch/parameters"
 
 
+def settled(machine: Machine, before: dict[str, Any]) -> dict[str, int]:
+    """How web's counters have grown when nobody has its pages any more: a card may say late that it is done."""
+    names = ("direct_bytes", "copied_bytes", "write_bytes", "writes")
+    deadline = monotonic() + 10
+    while True:
+        after = device(machine, "web")
+        grown = {name: after[name] - before[name] for name in names}
+        if grown["direct_bytes"] + grown["copied_bytes"] >= grown["write_bytes"]:
+            return grown
+        assert monotonic() < deadline, f"packets that are not let go of: {grown}"
+
+
 @contextmanager
 def watching(lan: Lan, link: str) -> Iterator[dict[str, int]]:
     """Where the packets lie that ``link`` is given to send, and web's counters: known at the end."""
@@ -242,11 +255,10 @@ def watching(lan: Lan, link: str) -> Iterator[dict[str, int]]:
     machine.run(f"insmod {folder}/shimos_skb_watch.ko device={link} user={before['user']}")
     try:
         yield found
-        names = ("packets", "theirs", "ours", "copies")
+        found |= settled(machine, before)
+        names = ("packets", "theirs", "ours", "largest", "copies")
         values = machine.run(f"cat {' '.join(f'{_WATCH}/{name}' for name in names)}").lines
         found |= dict(zip(names, map(int, values), strict=True))
-        after = device(machine, "web")
-        found |= {name: after[name] - before[name] for name in ("direct_bytes", "copied_bytes", "writes")}
     finally:
         machine.run("rmmod shimos_skb_watch")
 
@@ -274,8 +286,8 @@ def test_no_copy_to_a_card(shared_lan: Lan) -> None:
     assert found["theirs"] == found["direct_bytes"] > size * 0.95 and found["copies"] == 0, found
     # Of each only the headers' 128 bytes are copied, or all of the shortest.
     assert found["ours"] < found["packets"] * 140, found
-    # Cut up by the card, not before: nc writes 4 KiB at a time.
-    assert found["theirs"] / found["packets"] > 3000, found
+    # Cut up by the card, not before.  How many are large is up to TCP.
+    assert found["largest"] > 3000, found
 
 
 def test_one_copy_to_the_host_itself(shared_lan: Lan) -> None:

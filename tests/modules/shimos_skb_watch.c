@@ -2,8 +2,9 @@
 /*
  * Whose memory do packets lie in that a network device is asked to send?  Loaded on
  * the owner with device=NAME user=NUMBER: /sys/module/shimos_skb_watch/parameters
- * has how many bytes lay in the memory of kernel NUMBER and how many elsewhere, and
- * how often packets in borrowed pages were copied by anybody.
+ * has how many bytes lay in the memory of kernel NUMBER and how many elsewhere, how
+ * long the largest packet was, and how often packets in borrowed pages were copied by
+ * anybody.
  */
 #include <linux/kprobes.h>
 #include <linux/module.h>
@@ -17,10 +18,11 @@ static uint user;
 module_param(user, uint, 0);
 
 /* Approximate when several CPUs send through the same device; tests use one. */
-static ulong packets, theirs, ours, copies;
+static ulong packets, theirs, ours, largest, copies;
 module_param(packets, ulong, 0644);
 module_param(theirs, ulong, 0644);
 module_param(ours, ulong, 0644);
+module_param(largest, ulong, 0644);
 module_param(copies, ulong, 0644);
 
 static void count(const struct sk_buff *skb)
@@ -28,6 +30,7 @@ static void count(const struct sk_buff *skb)
 	int i;
 
 	packets++;
+	largest = max_t(ulong, largest, skb->len);
 	ours += skb_headlen(skb);
 	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
 		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
