@@ -176,9 +176,9 @@ def main(arguments: list[str]) -> int:
     """Checks and tests; 0 if all is good.  Pytest's summary comes last."""
     failed: list[str] = []
     if not any(not a.startswith("-") for a in arguments):
-        # A file's tests share a machine.  More machines than cores would be late too often.
+        # More machines than cores would be late too often.
         workers = min(os.cpu_count() or 1, 4)
-        arguments = ["--numprocesses", str(workers), "--dist", "loadfile", *arguments]
+        arguments = ["--numprocesses", str(workers), "--dist", "loadgroup", *arguments]
         with progress.step("quick checks"):
             kernels.get("6.12", "6.1")
             failed = quick_checks()

@@ -78,6 +78,16 @@ def _lost_timer(log: str) -> str | None:
     return "timer of an idle CPU lost" if idle else None
 
 
+# On a busy computer a CPU of the emulator can stand still while a partition's kernel measures its
+# timer; `shimos run` and `shimos restart` see that, start it again and say so.
+_RESTARTED = re.compile(r"(\S+): started again, its kernel did not find its timer")
+
+
+def restarted(output: str) -> list[str]:
+    """The partitions that the tool had to start again because of a fault of the emulator."""
+    return _RESTARTED.findall(output)
+
+
 def record(fault: str, what: str, path: Path | None = None) -> None:
     """Count a repeated boot."""
     with (path or RECORD).open("a") as file:

@@ -217,7 +217,10 @@ class Machine:
 
     def run(self, command: str, timeout: float = 60.0, check: bool = True) -> Result:
         """Run a command as root on the host; see Shell.run."""
-        return self._shells[0].run(command, timeout, check)
+        result = self._shells[0].run(command, timeout, check)
+        for name in faults.restarted(result.output):
+            faults.record("no APIC timer found", f"boot of partition {name}")
+        return result
 
     def shell(self, number: int) -> Shell:
         """An independent shell (1 to 7), for commands that run side by side."""

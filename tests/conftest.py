@@ -31,6 +31,13 @@ def _started(request: pytest.FixtureRequest, scope: str) -> Iterator[Machine]:
             _machines.remove(machine)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share a machine stay together when tests run beside each other."""
+    for item in items:
+        if "_module_machine" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group(item.path.name))
+
+
 @pytest.fixture
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
     """A fresh machine with KLoader loaded; ``@pytest.mark.machine(kernel="6.1")`` chooses another."""

@@ -182,3 +182,10 @@ def test_cpu_lists() -> None:
 def test_digest_tells_parts_apart() -> None:
     assert digest("ab", "c") != digest("a", "bc")
     assert digest("a", b"b") == digest("a", b"b")
+
+
+def test_partition_that_was_started_again() -> None:
+    """What the tool says when it repeats a start is counted, and nothing else is."""
+    said = "web: started again, its kernel did not find its timer: the machine is busy\nweb: running, Linux 6.1.0"
+    assert faults.restarted(said) == ["web"]
+    assert faults.restarted("web: running, Linux 6.1.0 on CPUs 2-3, 1 GiB, ready after 1.95 s") == []

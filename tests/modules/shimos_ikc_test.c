@@ -76,7 +76,6 @@ static void notify(void *context, unsigned int kernel)
 static void peer(void *context, unsigned int kernel, bool up)
 {
 	pr_info("ikc_test: kernel %u is %s\n", kernel, up ? "up" : "gone");
-	from[kernel].next = 0;	/* its next life counts from 0 */
 }
 
 static const struct ikc_queue_ops ops = {

@@ -1,6 +1,7 @@
 //! `shimos restart`
 
-use super::run::{Ready, bring_up, report};
+use super::bring_up::{Ready, bring_up};
+use super::run::report;
 use super::{each, kill, stop};
 use crate::cli;
 use crate::device::{Device, State};

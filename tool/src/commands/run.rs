@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::bring_up::{Ready, bring_up};
 use super::{kill, rm};
 use crate::cli;
 use crate::config::{self, OnReboot};
-use crate::device::{self, Cause, CreateRequest, Device, State, Status};
+use crate::device::{self, CreateRequest, Device, Status};
 use crate::devices::sharing::{Sharing, User};
 use crate::devices::spec::Wanted;
 use crate::devices::{self, view};
@@ -19,13 +20,7 @@ use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
 use crate::partition_modules::{self, Needs};
 use crate::progress::Progress;
-use crate::{
-    cpulist, duration, guest, initrd, interrupt, kernel_cmdline, kernel_image, pci, size, smt,
-    waiting,
-};
-
-/// Lines of the kernel log to show when it did not come up.
-const LAST_LINES: usize = 15;
+use crate::{cpulist, duration, initrd, interrupt, kernel_cmdline, kernel_image, pci, size, smt};
 
 pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
     let info = device.info().or_refuse("cannot ask KLoader")?;
@@ -365,87 +360,6 @@ fn remove(device: &dyn Device, id: u32) {
     }
 }
 
-/// How a start went.
-#[derive(Debug)]
-pub enum Ready {
-    Up(Box<Status>),
-    Failed(Failure),
-}
-
-#[derive(Debug)]
-pub struct Failure {
-    why: String,
-    log: Vec<String>,
-}
-
-impl Failure {
-    /// Show the log and make the rest an error.
-    pub fn error(&self, name: &str) -> Error {
-        if !self.log.is_empty() {
-            output::note(format_args!("the end of the kernel log of '{name}':"));
-            for line in &self.log {
-                output::detail(format_args!("  {line}"));
-            }
-        }
-        Error::new(format!("'{name}' {}", self.why))
-    }
-}
-
-/// START and wait until it runs. A signal kills it again.
-pub fn bring_up(
-    device: &dyn Device,
-    id: u32,
-    name: &str,
-    with_agent: bool,
-    timeout: Duration,
-) -> Result<Ready> {
-    let mut progress = Progress::spinner(format!("{name}: starting"));
-    device
-        .start(id, !with_agent)
-        .or_refuse(format_args!("cannot start '{name}'"))?;
-    let is_over = |state: State| state == State::Running || !state.active();
-    let end = match waiting::until(device, id, timeout, &mut progress, is_over) {
-        Err(Error::Interrupted { signal, .. }) => {
-            drop(progress);
-            if let Ok(status) = device.status(id) {
-                if status.state.active() {
-                    kill::kill(device, &status)?;
-                }
-            }
-            return Err(Error::Interrupted {
-                signal,
-                undone: Some(format!("'{name}' has been killed")),
-            });
-        }
-        other => other?,
-    };
-    drop(progress);
-    let why = match end {
-        Some(status) if status.state == State::Running => return Ok(Ready::Up(status.into())),
-        Some(status) => why_it_ended(&status),
-        None => format!(
-            "is not up after {}, but it has not ended either",
-            duration::seconds(timeout)
-        ),
-    };
-    let log = match device.status(id) {
-        Ok(status) => guest::log::tail(device, &status, LAST_LINES),
-        Err(_) => Vec::new(),
-    };
-    Ok(Ready::Failed(Failure { why, log }))
-}
-
-fn why_it_ended(status: &Status) -> String {
-    let mut why = format!("{} before it was ready", status.cause.verb());
-    if !status.message.is_empty() {
-        why.push_str(": ");
-        why.push_str(&printable(&status.message));
-    } else if status.cause == Cause::Reset {
-        why.push_str(" without a word");
-    }
-    why
-}
-
 /// The partition's status, its devices beside it.
 #[derive(Serialize)]
 struct Json<'a> {
@@ -487,6 +401,7 @@ fn summary(status: &Status) -> String {
 mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
+    use crate::device::State;
     use crate::fake::{self, Fake, Manner};
     use clap::Parser;
 

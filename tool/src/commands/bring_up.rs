@@ -1,0 +1,188 @@
+//! Starting a kernel and waiting until it is up: what `shimos run` and `shimos
+//! restart` have in common.
+
+use std::time::{Duration, Instant};
+
+use super::kill;
+use crate::device::{Cause, Device, State, Status};
+use crate::error::{Error, Result};
+use crate::lookup::OrRefuse;
+use crate::output::{self, printable};
+use crate::progress::Progress;
+use crate::{duration, guest, waiting};
+
+/// Lines of the kernel log to show when it did not come up.
+const LAST_LINES: usize = 15;
+
+/// A stock kernel measures its only timer against the TSC, once (`calibrate_APIC_clock()`).
+/// If its CPU stands still in the middle of that, as an emulator's on a busy machine
+/// may, it finds this and waits for ever at the next sleep.
+const NO_TIMER: &str = "APIC frequency too slow, disabling apic timer";
+/// When to look for it: later than a start usually takes.
+const FIRST_LOOK: Duration = Duration::from_secs(10);
+const ATTEMPTS: u32 = 3;
+
+/// How a start went.
+#[derive(Debug)]
+pub enum Ready {
+    Up(Box<Status>),
+    Failed(Failure),
+}
+
+#[derive(Debug)]
+pub struct Failure {
+    why: String,
+    log: Vec<String>,
+}
+
+impl Failure {
+    /// Show the log and make the rest an error.
+    pub fn error(&self, name: &str) -> Error {
+        if !self.log.is_empty() {
+            output::note(format_args!("the end of the kernel log of '{name}':"));
+            for line in &self.log {
+                output::detail(format_args!("  {line}"));
+            }
+        }
+        Error::new(format!("'{name}' {}", self.why))
+    }
+}
+
+/// START and wait until it runs. A signal kills it again.
+pub fn bring_up(
+    device: &dyn Device,
+    id: u32,
+    name: &str,
+    with_agent: bool,
+    timeout: Duration,
+) -> Result<Ready> {
+    let mut attempt = 1;
+    loop {
+        match start(device, id, name, with_agent, timeout)? {
+            Some(ready) => return Ok(ready),
+            None if attempt == ATTEMPTS => {
+                return Ok(failed(
+                    device,
+                    id,
+                    format!(
+                        "did not find its CPU's timer in {ATTEMPTS} starts: the machine is too busy"
+                    ),
+                ));
+            }
+            None => {
+                attempt += 1;
+                let status = device.status(id).or_refuse("cannot watch the partition")?;
+                kill::kill(device, &status)?;
+                output::note(format_args!(
+                    "{name}: started again, its kernel did not find its timer: the machine is busy"
+                ));
+            }
+        }
+    }
+}
+
+/// `None`: it will never be up, for it has no timer.
+fn start(
+    device: &dyn Device,
+    id: u32,
+    name: &str,
+    with_agent: bool,
+    timeout: Duration,
+) -> Result<Option<Ready>> {
+    let mut progress = Progress::spinner(format!("{name}: starting"));
+    device
+        .start(id, !with_agent)
+        .or_refuse(format_args!("cannot start '{name}'"))?;
+    let end = match wait(device, id, timeout, &mut progress) {
+        Err(Error::Interrupted { signal, .. }) => {
+            drop(progress);
+            if let Ok(status) = device.status(id) {
+                if status.state.active() {
+                    kill::kill(device, &status)?;
+                }
+            }
+            return Err(Error::Interrupted {
+                signal,
+                undone: Some(format!("'{name}' has been killed")),
+            });
+        }
+        other => other?,
+    };
+    drop(progress);
+    let why = match end {
+        End::NoTimer => return Ok(None),
+        End::Status(status) if status.state == State::Running => {
+            return Ok(Some(Ready::Up(status)));
+        }
+        End::Status(status) => why_it_ended(&status),
+        End::TimeOver => format!(
+            "is not up after {}, but it has not ended either",
+            duration::seconds(timeout)
+        ),
+    };
+    Ok(Some(failed(device, id, why)))
+}
+
+enum End {
+    Status(Box<Status>),
+    NoTimer,
+    TimeOver,
+}
+
+fn wait(device: &dyn Device, id: u32, timeout: Duration, progress: &mut Progress) -> Result<End> {
+    let is_over = |state: State| state == State::Running || !state.active();
+    let begin = Instant::now();
+    let first = timeout.min(FIRST_LOOK);
+    if let Some(status) = waiting::until(device, id, first, progress, is_over)? {
+        return Ok(End::Status(status.into()));
+    }
+    if has_no_timer(&log(device, id, usize::MAX)) {
+        return Ok(End::NoTimer);
+    }
+    let left = timeout.saturating_sub(begin.elapsed());
+    let end = waiting::until(device, id, left, progress, is_over)?;
+    Ok(end.map_or(End::TimeOver, |status| End::Status(status.into())))
+}
+
+fn has_no_timer(log: &[String]) -> bool {
+    log.iter().any(|line| line.ends_with(NO_TIMER))
+}
+
+fn log(device: &dyn Device, id: u32, lines: usize) -> Vec<String> {
+    match device.status(id) {
+        Ok(status) => guest::log::tail(device, &status, lines),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn failed(device: &dyn Device, id: u32, why: String) -> Ready {
+    let log = log(device, id, LAST_LINES);
+    Ready::Failed(Failure { why, log })
+}
+
+fn why_it_ended(status: &Status) -> String {
+    let mut why = format!("{} before it was ready", status.cause.verb());
+    if !status.message.is_empty() {
+        why.push_str(": ");
+        why.push_str(&printable(&status.message));
+    } else if status.cause == Cause::Reset {
+        why.push_str(" without a word");
+    }
+    why
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_timer() {
+        let lines = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();
+        let log = "LSM support for eBPF active\n[    0.21] APIC frequency too slow, disabling apic timer\nsmp: x";
+        assert!(has_no_timer(&lines(log)));
+        assert!(!has_no_timer(&lines(
+            "Using local APIC timer interrupts.\n"
+        )));
+        assert!(!has_no_timer(&[]));
+    }
+}
