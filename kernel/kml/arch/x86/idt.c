@@ -50,22 +50,29 @@ unsigned long kml_stock[VECTORS];
 DEFINE_PER_CPU(struct kml_gate_page *, kml_gate_page);
 static enum cpuhp_state hotplug;
 
-/* Whether the stock kernel gives the vector a stack of its own, as on 6.1 and 6.12. */
-static bool has_stack(int vector)
+/* Whether the gate is one as all kernels that we know have it. */
+static bool known(int vector, const gate_desc *gate)
 {
+	if (gate->segment != __KERNEL_CS || gate->bits.type != GATE_INTERRUPT)
+		return false;
 	switch (vector) {
 	case X86_TRAP_DB:
 	case X86_TRAP_NMI:
 	case X86_TRAP_DF:
+		return gate->bits.ist && gate->bits.ist != KML_IST;
 	case X86_TRAP_MC:
 	case X86_TRAP_VC:
-		return true;
+		/* only if the kernel's configuration knows such an event */
+		return gate->bits.ist != KML_IST;
 	}
-	return false;
+	return !gate->bits.ist;
 }
 
-static unsigned long stub(int vector)
+/* Where our gate leads. */
+static unsigned long target(int vector, bool own_stack)
 {
+	if (!own_stack)
+		return (unsigned long)kml_stubs + vector * KML_STUB_SIZE;
 	switch (vector) {
 	case X86_TRAP_DB:
 		return (unsigned long)kml_debug;
@@ -75,14 +82,11 @@ static unsigned long stub(int vector)
 		return (unsigned long)kml_machine_check;
 	}
 	/* #DF and #VC: fatal, or not on machines that we take */
-	if (has_stack(vector))
-		return kml_stock[vector];
-	return (unsigned long)kml_stubs + vector * KML_STUB_SIZE;
+	return kml_stock[vector];
 }
 
 static int copy_idt(void)
 {
-	const gate_desc *stock;
 	int i;
 
 	store_idt(&kml_idt_stock);
@@ -90,29 +94,24 @@ static int copy_idt(void)
 		pr_err("refused: the kernel's IDT has an unknown size\n");
 		return -EOPNOTSUPP;
 	}
-	stock = (const gate_desc *)kml_idt_stock.address;
-	memcpy(idt, stock, sizeof(idt));
+	memcpy(idt, (const void *)kml_idt_stock.address, sizeof(idt));
 	for (i = 0; i < VECTORS; i++) {
+		gate_desc *gate = &idt[i];
 		unsigned long address;
 
-		if (!idt[i].bits.p)
+		if (!gate->bits.p)
 			continue;
-		if (idt[i].segment != __KERNEL_CS || idt[i].bits.type != GATE_INTERRUPT ||
-		    !!idt[i].bits.ist != (has_stack(i) && i != X86_TRAP_VC) ||
-		    idt[i].bits.ist == KML_IST) {
-			/* 6.1 and 6.12 give #VC one only where there is #VC */
-			if (i != X86_TRAP_VC) {
-				pr_err("refused: gate %d is not one that is known\n", i);
-				return -EOPNOTSUPP;
-			}
+		if (!known(i, gate)) {
+			pr_err("refused: gate %d is not one that is known\n", i);
+			return -EOPNOTSUPP;
 		}
-		kml_stock[i] = gate_offset(&idt[i]);
-		address = stub(i);
-		idt[i].offset_low = (u16)address;
-		idt[i].offset_middle = (u16)(address >> 16);
-		idt[i].offset_high = (u32)(address >> 32);
-		if (!has_stack(i))
-			idt[i].bits.ist = KML_IST;
+		kml_stock[i] = gate_offset(gate);
+		address = target(i, gate->bits.ist);
+		gate->offset_low = (u16)address;
+		gate->offset_middle = (u16)(address >> 16);
+		gate->offset_high = (u32)(address >> 32);
+		if (!gate->bits.ist)
+			gate->bits.ist = KML_IST;
 	}
 	return 0;
 }

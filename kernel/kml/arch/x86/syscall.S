@@ -20,6 +20,11 @@
 			 X86_EFLAGS_ZF | X86_EFLAGS_SF | X86_EFLAGS_OF | X86_EFLAGS_IF | \
 			 X86_EFLAGS_ID)
 
+/* as static_call() does it in C, so that objtool finds the key of the trampoline */
+	.pushsection .discard.addressable, "aw"
+	.quad	__SCK__kml_do_syscall_64
+	.popsection
+
 	.text
 
 SYM_CODE_START(kml_syscall)
