@@ -8,7 +8,7 @@
 
 static void on_exec(void *data, struct task_struct *task, pid_t old, struct linux_binprm *bprm)
 {
-	if (!kml_gate_allows(bprm) || !kml_arch_suits()) {
+	if (!kml_gate_allows(bprm)) {
 		kml_distrust_current();
 		return;
 	}
@@ -27,6 +27,7 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 
 static void on_exit(void *data, struct task_struct *task)
 {
+	kml_gate_forget();
 	kml_distrust_current();
 }
 

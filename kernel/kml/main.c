@@ -19,7 +19,12 @@ static int __init kml_init(void)
 	err = kml_events_init();
 	if (err)
 		goto no_events;
+	err = kml_device_init();
+	if (err)
+		goto no_device;
 	return 0;
+no_device:
+	kml_events_exit();
 no_events:
 	kml_tasks_exit();
 no_tasks:
@@ -32,6 +37,7 @@ no_gate:
 /* Every trusted task holds the module, so there is none. */
 static void __exit kml_exit(void)
 {
+	kml_device_exit();
 	kml_events_exit();
 	kml_tasks_exit();
 	kml_gate_exit();

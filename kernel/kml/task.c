@@ -3,18 +3,24 @@
  * Trusted tasks. Each has a preempt notifier, by which the CPU is told when the
  * task becomes current and when it ceases to be, and holds the module.
  */
-#include <linux/atomic.h>
+#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include "kml.h"
 
 struct trusted {
 	struct preempt_notifier notifier;
+	struct task_struct *task;	/* removed before it goes */
+	struct list_head link;
 };
 
-static atomic_long_t tasks;
+/* guards the list and its length; taken in tracepoints, not by interrupts */
+static DEFINE_SPINLOCK(lock);
+static LIST_HEAD(all);
+static unsigned long count;
 
 static void sched_in(struct preempt_notifier *notifier, int cpu)
 {
@@ -39,7 +45,7 @@ static struct trusted *find_current(void)
 	return NULL;
 }
 
-static struct trusted *make(void)
+static struct trusted *make(struct task_struct *task)
 {
 	struct trusted *trusted = kzalloc(sizeof(*trusted), GFP_ATOMIC);
 
@@ -47,7 +53,11 @@ static struct trusted *make(void)
 		return NULL;
 	preempt_notifier_init(&trusted->notifier, &ops);
 	__module_get(THIS_MODULE);
-	atomic_long_inc(&tasks);
+	trusted->task = task;
+	spin_lock(&lock);
+	list_add_tail(&trusted->link, &all);
+	count++;
+	spin_unlock(&lock);
 	return trusted;
 }
 
@@ -58,7 +68,22 @@ bool kml_current_trusted(void)
 
 unsigned long kml_trusted_tasks(void)
 {
-	return atomic_long_read(&tasks);
+	return READ_ONCE(count);
+}
+
+u32 kml_list_tasks(u32 *tids, u32 room)
+{
+	struct trusted *trusted;
+	u32 n = 0;
+
+	spin_lock(&lock);
+	list_for_each_entry(trusted, &all, link) {
+		if (n < room)
+			tids[n] = task_pid_vnr(trusted->task);
+		n++;
+	}
+	spin_unlock(&lock);
+	return n;
 }
 
 int kml_trust_current(void)
@@ -68,7 +93,7 @@ int kml_trust_current(void)
 	kml_arch_own_mm(current->mm);
 	if (find_current())
 		return 0;
-	trusted = make();
+	trusted = make(current);
 	if (!trusted)
 		return -ENOMEM;
 	preempt_disable();
@@ -80,7 +105,7 @@ int kml_trust_current(void)
 
 int kml_trust_child(struct task_struct *child)
 {
-	struct trusted *trusted = make();
+	struct trusted *trusted = make(child);
 
 	if (!trusted)
 		return -ENOMEM;
@@ -102,8 +127,11 @@ void kml_distrust_current(void)
 	kml_arch_leave();
 	preempt_enable();
 	kml_arch_detach();
+	spin_lock(&lock);
+	list_del(&trusted->link);
+	count--;
+	spin_unlock(&lock);
 	kfree(trusted);
-	atomic_long_dec(&tasks);
 	module_put(THIS_MODULE);
 }
 

@@ -11,6 +11,8 @@
 DEFINE_PER_CPU(unsigned long, kml_program_sp);
 DEFINE_PER_CPU(unsigned long, kml_stack_top);
 DEFINE_PER_CPU(unsigned long, kml_syscalls);
+DEFINE_PER_CPU(unsigned long, kml_calls);
+DEFINE_PER_CPU(struct task_struct *, kml_current);
 static unsigned long stock_lstar;
 
 int kml_arch_init(void)
@@ -37,7 +39,11 @@ void kml_arch_exit(void)
  */
 void kml_arch_enter(void)
 {
-	this_cpu_write(kml_stack_top, (unsigned long)task_pt_regs(current) + sizeof(struct pt_regs));
+	unsigned long top = (unsigned long)task_pt_regs(current) + sizeof(struct pt_regs);
+
+	this_cpu_write(kml_stack_top, top);
+	this_cpu_write(kml_current, current);
+	this_cpu_read(kml_gate_page)->stack_top = top;
 	native_load_idt(&kml_idt_ours);
 	wrmsrl(MSR_LSTAR, (unsigned long)kml_syscall);
 }
@@ -56,14 +62,21 @@ void kml_arch_detach(void)
 {
 	unsigned long *back = (unsigned long *)task_pt_regs(current) - 1;
 
-	if (*back == (unsigned long)kml_syscall_done)
+	if (*back == (unsigned long)kml_syscall_done || *back == (unsigned long)kml_call_done)
 		*back = kml_stock_return;
 }
 
-/* 64-bit code, not with 32-bit addresses: nobody has tried these at CPL 0 */
-bool kml_arch_suits(void)
+const char *kml_arch_objection(void)
 {
-	return task_pt_regs(current)->cs == __USER_CS && !test_thread_flag(TIF_ADDR32);
+	/* nobody has tried these at CPL 0 */
+	if (task_pt_regs(current)->cs != __USER_CS || test_thread_flag(TIF_ADDR32))
+		return "not a 64-bit program";
+	return NULL;
+}
+
+unsigned long kml_arch_entry(void)
+{
+	return (unsigned long)kml_call;
 }
 
 void kml_arch_count(struct kml_counts *counts)
@@ -75,6 +88,7 @@ void kml_arch_count(struct kml_counts *counts)
 		struct kml_gate_page *page = per_cpu(kml_gate_page, cpu);
 
 		counts->syscalls += READ_ONCE(per_cpu(kml_syscalls, cpu));
+		counts->calls += READ_ONCE(per_cpu(kml_calls, cpu));
 		counts->promotions += READ_ONCE(page->promotions);
 		counts->fixes += READ_ONCE(page->fixes);
 		counts->retries += READ_ONCE(page->retries);

@@ -18,6 +18,7 @@
 #include <asm/trapnr.h>
 #include <shimos/compat_asm.h>
 #include "layout.h"
+#include "regs.h"
 
 /* the gate stack once a stub saved its registers */
 #define S_RDX	0
@@ -75,11 +76,43 @@ SYM_CODE_START(kml_stubs)
 	movq	$__USER_DS, S_SS(%rsp)
 	/* a program that did cli gets no further with it than to here */
 	orq	$X86_EFLAGS_IF, S_FLAGS(%rsp)
+	movl	S_VEC(%rsp), %ecx
+	leaq	kml_direct(%rip), %rdx
+	movq	(%rdx,%rcx,8), %rdx
+	testq	%rdx, %rdx
+	jnz	.Ldirect
 .Lforward_cpl3:
 	movq	%rsp, %rax
 	andq	$-KML_PAGE_SIZE, %rax
 	movq	KML_PAGE_SP0(%rax), %rax
 	jmp	.Lmove
+
+	/*
+	 * The handler's C function in %rdx is called without the stock stub, whose
+	 * way back leads to CPL 3: to the task's stack, and on in kml_handle.
+	 */
+.Ldirect:
+	movq	%rsp, %rax
+	andq	$-KML_PAGE_SIZE, %rax
+	movq	KML_PAGE_STACK_TOP(%rax), %rax
+	movq	%rdx, -56(%rax)			/* in regs->di */
+	movq	S_ERR(%rsp), %rdx
+	cmpl	$31, %ecx
+	cmova	%rcx, %rdx			/* interrupts: the vector */
+	movq	%rdx, -48(%rax)			/* in regs->orig_ax */
+	movq	S_SS(%rsp), %rcx
+	movq	%rcx, -8(%rax)
+	movq	S_SP(%rsp), %rcx
+	movq	%rcx, -16(%rax)
+	movq	S_FLAGS(%rsp), %rcx
+	movq	%rcx, -24(%rax)
+	movq	S_CS(%rsp), %rcx
+	movq	%rcx, -32(%rax)
+	movq	S_IP(%rsp), %rcx
+	movq	%rcx, -40(%rax)
+	leaq	kml_handle(%rip), %rdx
+	leaq	-56(%rax), %rax
+	jmp	.Lswitch
 
 .Lat_return:
 	movq	S_RCX(%rsp), %rax
@@ -195,6 +228,8 @@ SYM_CODE_START(kml_stubs)
 	movq	%rdx, (%rax)
 1:	leaq	kml_stock(%rip), %rdx
 	movq	(%rdx,%rcx,8), %rdx
+	/* %rax: the new %rsp, %rdx: where to go on */
+.Lswitch:
 	movq	%rdx, -8(%rax)
 	movq	S_RAX(%rsp), %rdx
 	movq	%rdx, -16(%rax)
@@ -208,6 +243,30 @@ SYM_INNER_LABEL(kml_window_end, SYM_L_LOCAL)
 	ret
 	int3
 SYM_CODE_END(kml_stubs)
+
+/*
+ * On the task's stack, where the stock stub would have moved to: a frame that says
+ * CPL 3, the error code or vector, the function. Registers are the program's, GS too.
+ */
+SYM_CODE_START(kml_handle)
+	COMPAT_UNWIND_HINT_UNKNOWN
+	ENDBR
+	swapgs
+	cld
+	pushq	%rsi
+	pushq	%rdx
+	pushq	%rcx
+	pushq	%rax
+	push_more_regs
+	movq	R_DI(%rsp), %rcx
+	movq	%rdi, R_DI(%rsp)
+	movq	R_ORIG_AX(%rsp), %rsi
+	movq	$-1, R_ORIG_AX(%rsp)		/* no system call to restart */
+	UNWIND_HINT_REGS
+	movq	%rsp, %rdi
+	CALL_NOSPEC rcx
+	jmp	kml_return
+SYM_CODE_END(kml_handle)
 
 /*
  * These have stacks of their own and may come while a stub is on the gate stack.
@@ -269,10 +328,26 @@ SYM_CODE_START(kml_debug)
 	COMPAT_UNWIND_HINT_UNKNOWN
 	ENDBR
 	guard	KML_MOVE_DB KML_SCRATCH_DB
+	cmpq	$kml_call, (%rsp)
+	je	.Lstepped_into_call
 	as_user
 	ANNOTATE_RETPOLINE_SAFE
 	jmpq	*(kml_stock + X86_TRAP_DB * 8)(%rip)
 	int3
+
+	/*
+	 * A debugger stepped into a direct call. As if it had been SYSCALL: that
+	 * puts the flags into r11, and they come into force after the call.
+	 */
+.Lstepped_into_call:
+	pushq	%rax
+	movl	$0xffff0ff0, %eax		/* nothing happened */
+	movq	%rax, %dr6
+	popq	%rax
+	movq	16(%rsp), %r11
+	movq	$X86_EFLAGS_FIXED, 16(%rsp)
+	movq	$kml_syscall, (%rsp)
+	iretq
 SYM_CODE_END(kml_debug)
 
 SYM_CODE_START(kml_machine_check)

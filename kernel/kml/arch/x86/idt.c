@@ -29,12 +29,25 @@ static_assert(offsetof(struct kml_gate_page, retries) == KML_PAGE_RETRIES);
 static_assert(offsetof(struct kml_gate_page, last_cr2) == KML_PAGE_LAST_CR2);
 static_assert(offsetof(struct kml_gate_page, last_ip) == KML_PAGE_LAST_IP);
 static_assert(offsetof(struct kml_gate_page, last_cr3) == KML_PAGE_LAST_CR3);
+static_assert(offsetof(struct kml_gate_page, stack_top) == KML_PAGE_STACK_TOP);
 static_assert(offsetof(struct kml_gate_page, scratch) == KML_PAGE_SCRATCH);
 static_assert(sizeof(struct kml_gate_page) <= KML_PAGE_SIZE - KML_MOVE_MC - KML_FRAME);
 static_assert(KML_PAGE_SIZE == PAGE_SIZE);
 static_assert(offsetof(struct pt_regs, r15) == R_15);
+static_assert(offsetof(struct pt_regs, r14) == R_14);
+static_assert(offsetof(struct pt_regs, r13) == R_13);
+static_assert(offsetof(struct pt_regs, r12) == R_12);
+static_assert(offsetof(struct pt_regs, bp) == R_BP);
+static_assert(offsetof(struct pt_regs, bx) == R_BX);
 static_assert(offsetof(struct pt_regs, r11) == R_11);
+static_assert(offsetof(struct pt_regs, r10) == R_10);
+static_assert(offsetof(struct pt_regs, r9) == R_9);
+static_assert(offsetof(struct pt_regs, r8) == R_8);
+static_assert(offsetof(struct pt_regs, ax) == R_AX);
 static_assert(offsetof(struct pt_regs, cx) == R_CX);
+static_assert(offsetof(struct pt_regs, dx) == R_DX);
+static_assert(offsetof(struct pt_regs, si) == R_SI);
+static_assert(offsetof(struct pt_regs, di) == R_DI);
 static_assert(offsetof(struct pt_regs, orig_ax) == R_ORIG_AX);
 static_assert(offsetof(struct pt_regs, ip) == R_IP);
 static_assert(offsetof(struct pt_regs, cs) == R_CS);
@@ -154,6 +167,8 @@ int kml_idt_init(void)
 
 	if (err)
 		return err;
+	kml_direct_init();
+	kml_fast_init();
 	for_each_possible_cpu(cpu) {
 		struct kml_gate_page *page = (void *)get_zeroed_page(GFP_KERNEL);
 

@@ -25,6 +25,7 @@
 #define KML_PAGE_LAST_CR2	56
 #define KML_PAGE_LAST_IP	64
 #define KML_PAGE_LAST_CR3	72
+#define KML_PAGE_STACK_TOP	80
 #define KML_PAGE_SCRATCH	128
 
 /*

@@ -18,6 +18,9 @@ static const char *objection(void)
 	unsigned long cr4 = native_read_cr4();
 	u64 cet = 0;
 
+	/* tracepoints' callbacks must not sleep, and there all locks may */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return "a real-time kernel";
 	if (boot_cpu_has(X86_FEATURE_XENPV))
 		return "a Xen PV guest does not run in ring 0";
 	if (boot_cpu_has(X86_FEATURE_PTI))

@@ -25,6 +25,17 @@
 	.quad	__SCK__kml_do_syscall_64
 	.popsection
 
+/* the registers that a direct call left out of struct pt_regs */
+.macro save_rest
+	movq	%r15, R_15(%rsp)
+	movq	%r14, R_14(%rsp)
+	movq	%r13, R_13(%rsp)
+	movq	%r12, R_12(%rsp)
+	movq	%rbp, R_BP(%rsp)
+	movq	%rbx, R_BX(%rsp)
+	movq	$0, R_11(%rsp)
+.endm
+
 	.text
 
 SYM_CODE_START(kml_syscall)
@@ -72,7 +83,7 @@ SYM_INNER_LABEL(kml_syscall_done, SYM_L_GLOBAL)
 	popq	%r12
 	popq	%rbp
 	popq	%rbx
-	addq	$8, %rsp
+	popq	%r11
 	popq	%r10
 	popq	%r9
 	popq	%r8
@@ -83,6 +94,66 @@ SYM_INNER_LABEL(kml_syscall_done, SYM_L_GLOBAL)
 	popq	%rdi
 	UNWIND_HINT_IRET_REGS offset=8
 	movq	R_SP - R_ORIG_AX(%rsp), %rsp
+	jmp	.Lto_program
+SYM_CODE_END(kml_syscall)
+
+/*
+ * A direct call: a jump here with the registers of SYSCALL, the return address in
+ * rcx already. Up to swapgs it is the program that runs. Callee-saved registers
+ * are saved only if somebody may want them: C functions preserve them.
+ */
+SYM_CODE_START(kml_call)
+	UNWIND_HINT_ENTRY
+	ENDBR
+	movq	%rsp, %r11
+	cli
+	swapgs
+	movq	PER_CPU_VAR(kml_stack_top), %rsp
+	pushq	$__USER_DS
+	pushq	%r11
+	pushq	$(X86_EFLAGS_FIXED | X86_EFLAGS_IF)
+	pushq	$__USER_CS
+	pushq	%rcx
+	pushq	%rax
+	pushq	%rdi
+	pushq	%rsi
+	pushq	%rdx
+	pushq	%rcx
+	pushq	$-ENOSYS
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	subq	$R_10, %rsp
+	UNWIND_HINT_REGS
+	incq	PER_CPU_VAR(kml_calls)
+
+	movq	PER_CPU_VAR(kml_current), %rcx
+	cmpq	$0, TI_SYSCALL_WORK(%rcx)
+	jne	.Lcall_slow			/* traced, filtered, audited */
+	movl	%eax, %eax
+	cmpl	kml_fast_count(%rip), %eax
+	jae	.Lcall_slow
+	movq	kml_fast(,%rax,8), %rax
+	testq	%rax, %rax
+	jz	.Lcall_slow
+	movq	%rsp, %rdi
+	sti
+	CALL_NOSPEC rax
+	cli
+	movq	PER_CPU_VAR(kml_current), %rcx
+	movl	TI_FLAGS(%rcx), %ecx
+	testl	kml_exit_work(%rip), %ecx
+	jnz	.Lcall_work
+
+	movq	R_10(%rsp), %r10
+	movq	R_9(%rsp), %r9
+	movq	R_8(%rsp), %r8
+	movq	R_DX(%rsp), %rdx
+	movq	R_SI(%rsp), %rsi
+	movq	R_DI(%rsp), %rdi
+	movq	R_IP(%rsp), %rcx
+	movq	R_SP(%rsp), %rsp
+.Lto_program:
 	COMPAT_UNWIND_HINT_UNKNOWN
 	swapgs
 	/*
@@ -95,7 +166,29 @@ SYM_INNER_LABEL(kml_return_jmp, SYM_L_GLOBAL)
 	ANNOTATE_RETPOLINE_SAFE
 	jmpq	*%rcx
 	int3
-SYM_CODE_END(kml_syscall)
+
+.Lcall_slow:
+	UNWIND_HINT_REGS
+	save_rest
+	movq	%rsp, %rdi
+	movslq	R_ORIG_AX(%rsp), %rsi
+	call	__SCT__kml_do_syscall_64
+SYM_INNER_LABEL(kml_call_done, SYM_L_GLOBAL)
+	ANNOTATE_NOENDBR
+	UNWIND_HINT_REGS
+	jmp	kml_return
+
+	/* signals, the scheduler, the FPU's state: as after SYSCALL */
+.Lcall_work:
+	UNWIND_HINT_REGS
+	sti
+	save_rest
+	movq	%rax, R_AX(%rsp)
+	movq	%rsp, %rdi
+	movq	kml_exit_function(%rip), %rax
+	CALL_NOSPEC rax
+	jmp	kml_return
+SYM_CODE_END(kml_call)
 
 /*
  * From struct pt_regs at %rsp to the program with all that regs say, at CPL 0,

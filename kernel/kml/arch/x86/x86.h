@@ -19,7 +19,8 @@ struct kml_gate_page {
 	u64 last_cr2;		/* the latest of them, */
 	u64 last_ip;
 	u64 last_cr3;
-	u64 pad[6];
+	u64 stack_top;		/* of the trusted task that is current */
+	u64 pad[5];
 	u64 scratch[12];	/* of the NMI, #DB and #MC stubs */
 };
 
@@ -40,15 +41,27 @@ unsigned long kml_symbol(const char *name);
 /* mm.c */
 void kml_mm_init_page(struct kml_gate_page *page);
 
+/* direct.c */
+void kml_direct_init(void);
+
+/* fast.c */
+void kml_fast_init(void);
+extern unsigned long kml_fast[];
+extern unsigned int kml_fast_count;
+extern u32 kml_exit_work;
+extern unsigned long kml_exit_function;
+
 /* gates.S */
 extern char kml_stubs[], kml_nmi[], kml_debug[], kml_machine_check[];
-extern unsigned long kml_stock[256];
+extern unsigned long kml_stock[256], kml_direct[256];
 
 /* syscall.S */
-extern char kml_syscall[], kml_syscall_done[];
+extern char kml_syscall[], kml_syscall_done[], kml_call[], kml_call_done[];
 extern unsigned long kml_stock_return;
 DECLARE_PER_CPU(unsigned long, kml_program_sp);
 DECLARE_PER_CPU(unsigned long, kml_stack_top);
 DECLARE_PER_CPU(unsigned long, kml_syscalls);
+DECLARE_PER_CPU(unsigned long, kml_calls);
+DECLARE_PER_CPU(struct task_struct *, kml_current);
 
 #endif
