@@ -62,7 +62,7 @@ void kml_arch_detach(void)
 {
 	unsigned long *back = (unsigned long *)task_pt_regs(current) - 1;
 
-	if (*back == (unsigned long)kml_syscall_done || *back == (unsigned long)kml_call_done)
+	if (*back == (unsigned long)kml_syscall_done)
 		*back = kml_stock_return;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What direct calls need to know: the system calls' functions, and which work
- * has to be done before the program goes on. Without them direct calls work, too,
- * and take as long as SYSCALL.
+ * What the short way of system calls needs: their functions. Without them all go
+ * through the kernel's own dispatch.
  */
 #include <linux/entry-common.h>
 #include <linux/kernel.h>
@@ -12,21 +11,20 @@
 #include <asm/unistd.h>
 #include "kml.h"
 #include "regs.h"
+#include "work.h"
 #include "x86.h"
 
+static_assert(!(EXIT_TO_USER_MODE_WORK & ~KML_EXIT_WORK));
 static_assert(offsetof(struct task_struct, thread_info) == 0);
 static_assert(offsetof(struct thread_info, flags) == TI_FLAGS);
 static_assert(offsetof(struct thread_info, syscall_work) == TI_SYSCALL_WORK);
 
 static bool fast = true;
 module_param(fast, bool, 0444);
-MODULE_PARM_DESC(fast, "direct calls take the short way (default on)");
+MODULE_PARM_DESC(fast, "system calls take the short way (default on)");
 
-/* 0: not by the short way */
 unsigned long kml_fast[NR_syscalls];
-unsigned int kml_fast_count;
-u32 kml_exit_work = EXIT_TO_USER_MODE_WORK | _TIF_USER_RETURN_NOTIFY | _TIF_IO_BITMAP |
-		    _TIF_NEED_FPU_LOAD;
+unsigned long kml_fast_count;
 unsigned long kml_exit_function;
 
 /* These read or change registers that the short way does not save or restore. */
@@ -52,6 +50,6 @@ void kml_fast_init(void)
 		return;
 	memcpy(kml_fast, table, sizeof(kml_fast));
 	for (i = 0; i < ARRAY_SIZE(whole_regs); i++)
-		kml_fast[whole_regs[i]] = 0;
+		kml_fast[whole_regs[i]] = (unsigned long)kml_not_fast;
 	kml_fast_count = NR_syscalls;
 }

@@ -57,9 +57,11 @@ SYM_CODE_START(kml_stubs)
 	pushq	%rdx
 	testb	$3, S_CS(%rsp)
 	jnz	.Lfrom_cpl3
-	/* the one instruction of ours which is the program's in all but address */
+	cmpq	$kml_call, S_IP(%rsp)
+	jb	.Lnot_in_call
 	cmpq	$kml_return_jmp, S_IP(%rsp)
-	je	.Lat_return
+	jbe	.Lin_call
+.Lnot_in_call:
 	/*
 	 * The kernel has its code and its stack in the upper half. Code of the
 	 * kernel on a stack of the program is a program that went astray.
@@ -114,6 +116,30 @@ SYM_CODE_START(kml_stubs)
 	leaq	-56(%rax), %rax
 	jmp	.Lswitch
 
+	/*
+	 * In a direct call, or on the short way back. Where GS or the stack are not
+	 * the kernel's it is the program's event: before the call or after it.
+	 * After the last look at the thread's flags the look has to be repeated.
+	 */
+.Lin_call:
+	cmpq	$kml_return_jmp, S_IP(%rsp)
+	je	.Lat_return
+	cmpq	$kml_swap_back, S_IP(%rsp)
+	je	.Lat_swap_back
+	cmpq	$kml_call_swapped, S_IP(%rsp)
+	jb	.Lat_call
+	je	.Lat_call_swapped
+	cmpq	$kml_check, S_IP(%rsp)
+	jb	.Lnot_in_call
+	movq	$kml_check, S_IP(%rsp)
+	jmp	.Lfrom_kernel
+.Lat_call_swapped:
+	swapgs
+.Lat_call:
+	movq	$kml_call, S_IP(%rsp)
+	jmp	.Lfrom_program
+.Lat_swap_back:
+	swapgs
 .Lat_return:
 	movq	S_RCX(%rsp), %rax
 	movq	%rax, S_IP(%rsp)

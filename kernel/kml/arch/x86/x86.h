@@ -47,8 +47,7 @@ void kml_direct_init(void);
 /* fast.c */
 void kml_fast_init(void);
 extern unsigned long kml_fast[];
-extern unsigned int kml_fast_count;
-extern u32 kml_exit_work;
+extern unsigned long kml_fast_count;
 extern unsigned long kml_exit_function;
 
 /* gates.S */
@@ -56,7 +55,7 @@ extern char kml_stubs[], kml_nmi[], kml_debug[], kml_machine_check[];
 extern unsigned long kml_stock[256], kml_direct[256];
 
 /* syscall.S */
-extern char kml_syscall[], kml_syscall_done[], kml_call[], kml_call_done[];
+extern char kml_syscall[], kml_syscall_done[], kml_call[], kml_not_fast[];
 extern unsigned long kml_stock_return;
 DECLARE_PER_CPU(unsigned long, kml_program_sp);
 DECLARE_PER_CPU(unsigned long, kml_stack_top);
