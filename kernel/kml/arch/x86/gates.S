@@ -344,7 +344,15 @@ SYM_CODE_END(kml_handle)
 SYM_CODE_START(kml_nmi)
 	COMPAT_UNWIND_HINT_UNKNOWN
 	ENDBR
+	/*
+	 * One inside of another, which may have moved something: it only tells the
+	 * other to start again, by this variable of the stock handler, and no fault
+	 * comes in between. So what a stub has may stay.
+	 */
+	cmpl	$1, -16(%rsp)
+	je	.Lnmi_stock
 	guard	KML_MOVE_NMI KML_SCRATCH_NMI
+.Lnmi_stock:
 	ANNOTATE_RETPOLINE_SAFE
 	jmpq	*(kml_stock + X86_TRAP_NMI * 8)(%rip)
 	int3
