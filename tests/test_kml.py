@@ -103,7 +103,6 @@ def test_strace(machine: Machine) -> None:
 def test_wild_programs(machine: Machine) -> None:
     """Each is killed as it would be in user mode, and nothing else happens."""
 
-
     def ends(directory: str) -> list[str]:
         script = f"for w in {' '.join(WILD)}; do {directory}/kml_wild $w; echo $w $?; done"
         return machine.run(f"sh -c '{script}' 2>/dev/null").lines
