@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What changes on a CPU while a trusted task is current: IDTR and MSR_LSTAR. */
+#include <linux/kernel.h>
+#include <linux/sched/task_stack.h>
+#include <asm/desc.h>
+#include <asm/msr.h>
+#include <asm/processor.h>
+#include "kml.h"
+#include "x86.h"
+
+DEFINE_PER_CPU(unsigned long, kml_program_sp);
+DEFINE_PER_CPU(unsigned long, kml_stack_top);
+DEFINE_PER_CPU(unsigned long, kml_syscalls);
+DEFINE_PER_CPU(unsigned long, kml_calls);
+DEFINE_PER_CPU(struct task_struct *, kml_current);
+static unsigned long stock_lstar;
+
+int kml_arch_init(void)
+{
+	int err = kml_support_check();
+
+	if (err)
+		return err;
+	err = kml_symbols_init();
+	if (err)
+		return err;
+	rdmsrl(MSR_LSTAR, stock_lstar);
+	return kml_idt_init();
+}
+
+void kml_arch_exit(void)
+{
+	kml_idt_exit();
+}
+
+/*
+ * In any order and with interrupts on: this is the kernel, which both tables
+ * and both entries serve alike.
+ */
+void kml_arch_enter(void)
+{
+	unsigned long top = (unsigned long)task_pt_regs(current) + sizeof(struct pt_regs);
+
+	this_cpu_write(kml_stack_top, top);
+	this_cpu_write(kml_current, current);
+	this_cpu_read(kml_gate_page)->stack_top = top;
+	native_load_idt(&kml_idt_ours);
+	wrmsrl(MSR_LSTAR, (unsigned long)kml_syscall);
+}
+
+void kml_arch_leave(void)
+{
+	wrmsrl(MSR_LSTAR, stock_lstar);
+	native_load_idt(&kml_idt_stock);
+}
+
+/*
+ * A task that leaves by exec is in a system call that our entry made: what it
+ * returns to becomes the stock way, so that nothing of ours is on its stack.
+ */
+void kml_arch_detach(void)
+{
+	unsigned long *back = (unsigned long *)task_pt_regs(current) - 1;
+
+	if (*back == (unsigned long)kml_syscall_done)
+		*back = kml_stock_return;
+}
+
+const char *kml_arch_objection(void)
+{
+	/* nobody has tried these at CPL 0 */
+	if (task_pt_regs(current)->cs != __USER_CS || test_thread_flag(TIF_ADDR32))
+		return "not a 64-bit program";
+	return NULL;
+}
+
+unsigned long kml_arch_entry(void)
+{
+	return (unsigned long)kml_call;
+}
+
+void kml_arch_count(struct kml_counts *counts)
+{
+	unsigned int cpu;
+
+	*counts = (struct kml_counts){};
+	for_each_possible_cpu(cpu) {
+		struct kml_gate_page *page = per_cpu(kml_gate_page, cpu);
+
+		counts->syscalls += READ_ONCE(per_cpu(kml_syscalls, cpu));
+		counts->calls += READ_ONCE(per_cpu(kml_calls, cpu));
+		counts->promotions += READ_ONCE(page->promotions);
+		counts->fixes += READ_ONCE(page->fixes);
+		counts->retries += READ_ONCE(page->retries);
+	}
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the kernel does not export, looked up once and verified: a name that is
+ * missing or that is not what we know refuses the module.
+ */
+#include <linux/kernel.h>
+#include <linux/kprobes.h>
+#include <linux/static_call.h>
+#include <asm/msr.h>
+#include "kml.h"
+#include "x86.h"
+
+/* enough for the stock entry with all its mitigations */
+#define ENTRY_BYTES	512
+#define CALL		0xe8
+#define CALL_SIZE	5
+
+unsigned long kml_stock_return;
+
+void kml_stub_do_syscall_64(struct pt_regs *regs, int nr);
+DEFINE_STATIC_CALL_NULL(kml_do_syscall_64, kml_stub_do_syscall_64);
+
+static unsigned long (*lookup)(const char *name);
+
+static int find_lookup(void)
+{
+	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
+	int err = register_kprobe(&probe);
+
+	if (err) {
+		pr_err("the kernel's symbols cannot be looked up: no kprobes (%d)\n", err);
+		return err;
+	}
+	lookup = (void *)probe.addr;
+	unregister_kprobe(&probe);
+	return 0;
+}
+
+unsigned long kml_symbol(const char *name)
+{
+	return lookup(name);
+}
+
+/* Whether the stock entry calls it: then its arguments are what we know. */
+static bool entry_calls(unsigned long function)
+{
+	unsigned long entry;
+	const u8 *code;
+	int i;
+
+	rdmsrl(MSR_LSTAR, entry);
+	code = (const u8 *)entry;
+	for (i = 0; i < ENTRY_BYTES; i++) {
+		s32 distance;
+
+		if (code[i] != CALL)
+			continue;
+		memcpy(&distance, code + i + 1, sizeof(distance));
+		if (entry + i + CALL_SIZE + distance == function)
+			return true;
+	}
+	return false;
+}
+
+/* Whether it soon restores the program's GS, the last thing before iret. */
+static bool swaps_gs(unsigned long function)
+{
+	static const u8 swapgs[] = { 0x0f, 0x01, 0xf8 };
+	const u8 *code = (const u8 *)function;
+	int i;
+
+	for (i = 0; i < ENTRY_BYTES; i++)
+		if (!memcmp(code + i, swapgs, sizeof(swapgs)))
+			return true;
+	return false;
+}
+
+int kml_symbols_init(void)
+{
+	unsigned long syscall;
+	int err = find_lookup();
+
+	if (err)
+		return err;
+	syscall = kml_symbol("do_syscall_64");
+	if (!syscall || !entry_calls(syscall)) {
+		pr_err("refused: the kernel's system call entry is not one that is known (do_syscall_64)\n");
+		return -EOPNOTSUPP;
+	}
+	kml_stock_return = kml_symbol("swapgs_restore_regs_and_return_to_usermode");
+	if (!kml_stock_return || !swaps_gs(kml_stock_return)) {
+		pr_err("refused: the kernel's way back to programs is not one that is known\n");
+		return -EOPNOTSUPP;
+	}
+	static_call_update(kml_do_syscall_64, (void *)syscall);
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _KML_X86_H
+#define _KML_X86_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+#include <asm/desc_defs.h>
+#include "layout.h"
+
+/* a CPU's gate stack and what the stubs want to know; see layout.h */
+struct kml_gate_page {
+	u64 sp0;		/* top of the CPU's entry stack */
+	u64 direct_map;		/* where physical memory is mapped */
+	u64 cr3_mask;		/* the address in CR3 */
+	u64 pgd_shift;		/* address to index in the top-level table */
+	u64 promotions;		/* from CPL 3 */
+	u64 fixes;		/* of user bits in top-level entries */
+	u64 retries;		/* for a stale TLB */
+	u64 last_cr2;		/* the latest of them, */
+	u64 last_ip;
+	u64 last_cr3;
+	u64 stack_top;		/* of the trusted task that is current */
+	u64 pad[5];
+	u64 scratch[12];	/* of the NMI, #DB and #MC stubs */
+};
+
+/* idt.c */
+int kml_idt_init(void);
+void kml_idt_exit(void);
+extern struct desc_ptr kml_idt_ours, kml_idt_stock;
+DECLARE_PER_CPU(struct kml_gate_page *, kml_gate_page);
+
+/* support.c: says why not */
+int kml_support_check(void);
+
+/* symbols.c */
+int kml_symbols_init(void);
+/* An address of the kernel that it does not export, or 0 */
+unsigned long kml_symbol(const char *name);
+
+/* mm.c */
+void kml_mm_init_page(struct kml_gate_page *page);
+
+/* direct.c */
+void kml_direct_init(void);
+
+/* fast.c */
+void kml_fast_init(void);
+extern unsigned long kml_fast[];
+extern unsigned long kml_fast_count;
+extern unsigned long kml_exit_function;
+
+/* gates.S */
+extern char kml_stubs[], kml_nmi[], kml_debug[], kml_machine_check[];
+extern unsigned long kml_stock[256], kml_direct[256];
+
+/* syscall.S */
+extern char kml_syscall[], kml_syscall_done[], kml_call[], kml_not_fast[];
+extern unsigned long kml_stock_return;
+DECLARE_PER_CPU(unsigned long, kml_program_sp);
+DECLARE_PER_CPU(unsigned long, kml_stack_top);
+DECLARE_PER_CPU(unsigned long, kml_syscalls);
+DECLARE_PER_CPU(unsigned long, kml_calls);
+DECLARE_PER_CPU(struct task_struct *, kml_current);
+
+#endif

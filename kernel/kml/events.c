@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the kernel tells of programs: exec, fork, exit. */
+#include <linux/kernel.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include "kml.h"
+
+static void on_exec(void *data, struct task_struct *task, pid_t old, struct linux_binprm *bprm)
+{
+	if (!kml_gate_allows(bprm)) {
+		kml_distrust_current();
+		return;
+	}
+	if (kml_trust_current())
+		pr_warn_ratelimited("no memory to trust %s\n", current->comm);
+}
+
+static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
+{
+	if (!kml_current_trusted() || (child->flags & PF_KTHREAD))
+		return;
+	/* In an address space of its own it just runs at CPL 3, else it cannot. */
+	if (kml_trust_child(child) && child->mm == current->mm)
+		send_sig(SIGKILL, child, 1);
+}
+
+static void on_exit(void *data, struct task_struct *task)
+{
+	kml_gate_forget();
+	kml_distrust_current();
+}
+
+static struct {
+	const char *name;
+	void *probe;
+	struct tracepoint *point;
+	bool registered;
+} events[] = {
+	/* in this order: who is trusted is always heard of when it ends */
+	{ "sched_process_exit", on_exit },
+	{ "sched_process_fork", on_fork },
+	{ "sched_process_exec", on_exec },
+};
+
+static void find_point(struct tracepoint *point, void *data)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		if (!strcmp(point->name, events[i].name))
+			events[i].point = point;
+}
+
+int kml_events_init(void)
+{
+	int i, err = -EOPNOTSUPP;
+
+	for_each_kernel_tracepoint(find_point, NULL);
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		if (!events[i].point) {
+			pr_err("refused: the kernel has no tracepoint %s\n", events[i].name);
+			goto fail;
+		}
+		err = tracepoint_probe_register(events[i].point, events[i].probe, NULL);
+		if (err)
+			goto fail;
+		events[i].registered = true;
+	}
+	return 0;
+fail:
+	kml_events_exit();
+	return err;
+}
+
+void kml_events_exit(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(events); i++)
+		if (events[i].registered)
+			tracepoint_probe_unregister(events[i].point, events[i].probe, NULL);
+	tracepoint_synchronize_unregister();
+}

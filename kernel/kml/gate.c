@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Who may run what in kernel mode. Ring 0 is all that loading a module is, so it
+ * takes the same rights, and a file that nobody but root can have written.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/dcache.h>
+#include <linux/fs.h>
+#include <linux/kernel.h>
+#include <linux/module.h>
+#include <linux/mount.h>
+#include <linux/namei.h>
+#include <linux/rcupdate.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+#include <uapi/shimos_kml.h>
+#include "kml.h"
+
+static char *directory = "/trusted";
+module_param(directory, charp, 0444);
+MODULE_PARM_DESC(directory, "programs below it run in kernel mode (default /trusted)");
+
+/* held from load to unload */
+static struct path trusted;
+
+/* A task whose next exec is trusted: its name is only compared. */
+struct next {
+	struct list_head link;
+	const struct task_struct *task;
+};
+
+/* guards all below; taken in tracepoints, interrupts do not take it */
+static DEFINE_SPINLOCK(lock);
+static LIST_HEAD(nexts);
+static u64 count_trusted, count_refused;
+static char last_reason[SHIMOS_KML_REASON_LEN];
+
+static bool take_next(void)
+{
+	struct next *n, *found = NULL;
+
+	spin_lock(&lock);
+	list_for_each_entry(n, &nexts, link) {
+		if (n->task == current) {
+			found = n;
+			list_del(&n->link);
+			break;
+		}
+	}
+	spin_unlock(&lock);
+	kfree(found);
+	return found;
+}
+
+/* Who may have kernel mode: who may load modules. */
+static const char *caller_objection(void)
+{
+	if (!has_capability_noaudit(current, CAP_SYS_RAWIO) || current_user_ns() != &init_user_ns)
+		return "the caller lacks CAP_SYS_RAWIO";
+	if (security_locked_down(LOCKDOWN_MODULE_SIGNATURE))
+		return "the kernel is locked down";
+	return NULL;
+}
+
+int kml_gate_trust_next(void)
+{
+	struct next *next;
+
+	if (caller_objection())
+		return -EPERM;
+	take_next();
+	next = kmalloc(sizeof(*next), GFP_KERNEL);
+	if (!next)
+		return -ENOMEM;
+	next->task = current;
+	spin_lock(&lock);
+	list_add(&next->link, &nexts);
+	spin_unlock(&lock);
+	return 0;
+}
+
+void kml_gate_forget(void)
+{
+	if (!list_empty(&nexts))
+		take_next();
+}
+
+/* Only root's, and nobody else can write it. */
+static bool roots_own(const struct inode *inode)
+{
+	return uid_eq(inode->i_uid, GLOBAL_ROOT_UID) && !(inode->i_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool below_trusted(const struct path *path)
+{
+	return path->mnt == trusted.mnt && is_subdir(path->dentry, trusted.dentry);
+}
+
+/*
+ * The file and all directories on the way to @top, or to the file system's root:
+ * who can rename can replace. A sticky directory, as /tmp, does not let others.
+ */
+static const char *file_objection(const struct path *path, const struct dentry *top)
+{
+	const char *why = NULL;
+	struct dentry *dentry;
+
+	if (!S_ISREG(d_inode(path->dentry)->i_mode))
+		return "not a regular file";
+	if (!roots_own(d_inode(path->dentry)))
+		return "the file is not root's alone to write";
+	if (path->mnt->mnt_flags & MNT_NOSUID)
+		return "the file system is mounted nosuid";
+	if (d_inode(path->dentry)->i_sb->s_user_ns != &init_user_ns)
+		return "the file system was mounted in another user namespace";
+
+	rcu_read_lock();
+	for (dentry = path->dentry; dentry != top && !IS_ROOT(dentry);) {
+		const struct inode *inode;
+
+		dentry = READ_ONCE(dentry->d_parent);
+		inode = d_inode_rcu(dentry);
+		if (!inode || (!roots_own(inode) && !(uid_eq(inode->i_uid, GLOBAL_ROOT_UID) &&
+						      (inode->i_mode & S_ISVTX)))) {
+			why = "a directory of its path is not root's alone to write";
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return why;
+}
+
+bool kml_gate_allows(const struct linux_binprm *bprm)
+{
+	const struct path *path = &bprm->file->f_path;
+	bool asked = take_next(), below = below_trusted(path);
+	const char *why;
+
+	if (!asked && !below)
+		return false;
+	if (bprm->secureexec)
+		why = "the program gives its caller more rights";
+	else
+		why = caller_objection();
+	if (!why)
+		why = file_objection(path, below ? trusted.dentry : NULL);
+	if (!why)
+		why = kml_arch_objection();
+
+	spin_lock(&lock);
+	if (why) {
+		count_refused++;
+		snprintf(last_reason, sizeof(last_reason), "%s: %s", current->comm, why);
+	} else {
+		count_trusted++;
+	}
+	spin_unlock(&lock);
+	return !why;
+}
+
+void kml_gate_status(struct shimos_kml_status *status)
+{
+	spin_lock(&lock);
+	status->trusted = count_trusted;
+	status->refused = count_refused;
+	memcpy(status->reason, last_reason, sizeof(status->reason));
+	spin_unlock(&lock);
+}
+
+int kml_gate_init(void)
+{
+	int err = kern_path(directory, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &trusted);
+
+	if (err) {
+		pr_err("refused: no directory %s (mkdir %s, or directory=...)\n", directory, directory);
+		return err;
+	}
+	if (!roots_own(d_inode(trusted.dentry))) {
+		pr_err("refused: %s must be root's, and nobody else's to write\n", directory);
+		path_put(&trusted);
+		return -EPERM;
+	}
+	return 0;
+}
+
+void kml_gate_exit(void)
+{
+	struct next *n, *save;
+
+	list_for_each_entry_safe(n, save, &nexts, link)
+		kfree(n);
+	path_put(&trusted);
+}

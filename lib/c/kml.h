@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
+/*
+ * System calls by a jump instead of SYSCALL, for programs in kernel mode; x86-64,
+ * GNU C. Needs only this header and shimos_kml.h beside it.
+ *
+ *	kml_init();			 (once, before threads; may fail, see below)
+ *	pid = kml_syscall0(SYS_getpid);
+ *	n = kml_syscall3(SYS_read, fd, (long)buffer, sizeof(buffer));
+ *
+ * The same binary runs untrusted: kml_init() then returns a negative errno and
+ * everything goes by SYSCALL. Results are the kernel's: a negative errno if it
+ * failed, errno itself is not touched. All system calls work; only flags other
+ * than the program's usual ones are not kept.
+ */
+#ifndef _SHIMOS_KML_LIB_H
+#define _SHIMOS_KML_LIB_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "shimos_kml.h"
+
+/* where to jump to; 0: SYSCALL. One for each file that includes this. */
+static unsigned long kml_entry;
+
+/* Whether this program is trusted: 0, or a negative errno; -EPERM: it is not. */
+static inline int kml_init(void)
+{
+	struct shimos_kml_entry entry = { .hdr = { sizeof(entry), SHIMOS_KML_VERSION } };
+	int fd = open(SHIMOS_KML_DEVICE, O_RDONLY | O_CLOEXEC), err = 0;
+
+	kml_entry = 0;
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, SHIMOS_KML_ENTRY, &entry))
+		err = -errno;
+	else
+		kml_entry = entry.entry;
+	close(fd);
+	return err;
+}
+
+static inline long kml_syscall6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 asm("r10") = d;
+	register long r8 asm("r8") = e;
+	register long r9 asm("r9") = f;
+
+	/*
+	 * The kernel restarts an interrupted call two bytes before where it would
+	 * return to: there is a short jump, back to the start.
+	 */
+	if (kml_entry)
+		asm volatile("1:	leaq	2f(%%rip), %%rcx\n"
+			     "	jmpq	*%[entry]\n"
+			     "	.byte	0xeb, 1b - 2f\n"
+			     "2:"
+			     : "+a"(nr)
+			     : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9),
+			       [entry] "m"(kml_entry)
+			     : "rcx", "r11", "cc", "memory");
+	else
+		asm volatile("syscall"
+			     : "+a"(nr)
+			     : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			     : "rcx", "r11", "cc", "memory");
+	return nr;
+}
+
+static inline long kml_syscall3(long nr, long a, long b, long c)
+{
+	if (kml_entry)
+		asm volatile("1:	leaq	2f(%%rip), %%rcx\n"
+			     "	jmpq	*%[entry]\n"
+			     "	.byte	0xeb, 1b - 2f\n"
+			     "2:"
+			     : "+a"(nr)
+			     : "D"(a), "S"(b), "d"(c), [entry] "m"(kml_entry)
+			     : "rcx", "r11", "cc", "memory");
+	else
+		asm volatile("syscall"
+			     : "+a"(nr)
+			     : "D"(a), "S"(b), "d"(c)
+			     : "rcx", "r11", "cc", "memory");
+	return nr;
+}
+
+static inline long kml_syscall0(long nr)
+{
+	return kml_syscall3(nr, 0, 0, 0);
+}
+
+static inline long kml_syscall1(long nr, long a)
+{
+	return kml_syscall3(nr, a, 0, 0);
+}
+
+static inline long kml_syscall2(long nr, long a, long b)
+{
+	return kml_syscall3(nr, a, b, 0);
+}
+
+#endif

@@ -1,0 +1,60 @@
+"""What the tests of programs in kernel mode share."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from lab import faults
+from lab.machine import Machine
+
+PROGRAMS = "/usr/lib/shimos-test"
+TRUSTED = "/trusted"
+
+#: Programs of the machine that are tried in kernel mode.
+REAL = ("/bin/bash", "/bin/busybox", "/usr/bin/python3", "/usr/bin/sqlite3", "/usr/bin/stress-ng")
+
+#: Machines by name. On Intel CPUs without a fix in hardware the kernel isolates page tables.
+MACHINES: dict[str, dict[str, Any]] = {
+    "6.12": {"kernel": "6.12"},
+    "6.1": {"kernel": "6.1"},
+    "6.12-intel": {
+        "kernel": "6.12",
+        "extra": ["-cpu", "max,vendor=GenuineIntel,family=6,model=94,stepping=3,-la57,-erms,-fsrm"],
+        "cmdline": "pti=off",
+    },
+}
+
+
+def make(**options: Any) -> Machine:
+    """A machine, not started, whose host needs nothing of KLoader."""
+    return Machine(partitions=[], load=False, ipi_broadcast=True, **options)
+
+
+def prepare(machine: Machine, parameters: str = "") -> None:
+    """Put programs into the trusted directory and load the module."""
+    machine.run(f"mkdir -p {TRUSTED} && cp {PROGRAMS}/kml_* {' '.join(REAL)} {TRUSTED}/")
+    machine.run(f"modprobe shimos_kml {parameters}")
+
+
+def status(machine: Machine) -> dict[str, str]:
+    """What the module counts."""
+    lines = machine.run(f"{PROGRAMS}/kml_call status").output.splitlines()
+    return {name: value for name, _, value in (line.partition(" ") for line in lines)}
+
+
+def both(machine: Machine, program: str, arguments: str = "", timeout: float = 60) -> str:
+    """The output of a program, the same in user and in kernel mode."""
+    user = machine.run(f"{program} {arguments}", timeout=timeout, check=False)
+    name = program.rpartition("/")[2]
+    kernel = machine.run(f"{TRUSTED}/{name} {arguments}", timeout=timeout, check=False)
+    assert (kernel.status, kernel.output) == (user.status, user.output)
+    return kernel.output
+
+
+def assert_clean(machine: Machine) -> None:
+    """The kernel complains of nothing but programs that it killed."""
+    log = machine.dmesg()
+    since = log[log.find("shimos_kml") :]
+    bad = [line for line in faults.unclean(since) if not re.search(r"traps: \S*\w+\[\d+\] ", line)]
+    assert not bad, "the kernel log is not clean:\n" + "\n".join(bad)
