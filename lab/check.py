@@ -51,6 +51,7 @@ def shell_syntax() -> None:
         "lab/make-root",
         "bench/start",
         "bench/ikc",
+        "bench/kml",
         "lab/debug/build",
         "lab/debug/run",
     ):
