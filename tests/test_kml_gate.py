@@ -102,6 +102,13 @@ def test_trust_for_one_exec(machine: Machine) -> None:
     assert denied.status == 1 and "not permitted" in denied.output.lower()
 
 
+def test_nobody_looks_into_it(machine: Machine) -> None:
+    """Not dumpable, so that after a change of its user others cannot trace it."""
+    ask = '-c "import ctypes; print(ctypes.CDLL(None).prctl(3))"'
+    assert machine.run(f"/usr/bin/python3 {ask}").output.strip() == "1"
+    assert machine.run(f"{TRUSTED}/python3 {ask}").output.strip() == "2"
+
+
 def test_device(machine: Machine) -> None:
     assert machine.run("stat -c %a%U /dev/shimos-kml").output.strip() == "600root"
 

@@ -91,7 +91,7 @@ void kml_gate_forget(void)
 /* Only root's, and nobody else can write it. */
 static bool roots_own(const struct inode *inode)
 {
-	return uid_eq(inode->i_uid, GLOBAL_ROOT_UID) && !(inode->i_mode & (S_IWGRP | S_IWOTH));
+	return uid_eq(inode->i_uid, GLOBAL_ROOT_UID) && !(inode->i_mode & 0022);
 }
 
 static bool below_trusted(const struct path *path)

@@ -6,6 +6,7 @@
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
+#include <linux/sched/coredump.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
@@ -90,6 +91,8 @@ int kml_trust_current(void)
 {
 	struct trusted *trusted;
 
+	/* Who may look into it could make it do anything: root's debuggers only. */
+	set_mask_bits(&current->mm->flags, MMF_DUMPABLE_MASK, SUID_DUMP_ROOT);
 	kml_arch_own_mm(current->mm);
 	if (find_current())
 		return 0;

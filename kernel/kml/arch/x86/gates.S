@@ -283,7 +283,16 @@ SYM_CODE_START(kml_handle)
 	pushq	%rdx
 	pushq	%rcx
 	pushq	%rax
-	push_more_regs
+	pushq	%r8
+	pushq	%r9
+	pushq	%r10
+	pushq	%r11
+	pushq	%rbx
+	pushq	%rbp
+	pushq	%r12
+	pushq	%r13
+	pushq	%r14
+	pushq	%r15
 	movq	R_DI(%rsp), %rcx
 	movq	%rdi, R_DI(%rsp)
 	movq	R_ORIG_AX(%rsp), %rsi

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* struct pt_regs for assembly: offsets, which idt.c checks, and how to make one. */
+/* struct pt_regs for assembly: offsets, which idt.c checks. */
 #ifndef _KML_REGS_H
 #define _KML_REGS_H
 
@@ -29,48 +29,4 @@
 #define R_SP		152
 #define R_SS		160
 
-#ifdef __ASSEMBLY__
-
-/* all below orig_ax; the registers keep their values */
-.macro push_regs ax=%rax
-	pushq	%rdi
-	pushq	%rsi
-	pushq	%rdx
-	pushq	%rcx
-	pushq	\ax
-	push_more_regs
-.endm
-
-.macro push_more_regs
-	pushq	%r8
-	pushq	%r9
-	pushq	%r10
-	pushq	%r11
-	pushq	%rbx
-	pushq	%rbp
-	pushq	%r12
-	pushq	%r13
-	pushq	%r14
-	pushq	%r15
-.endm
-
-.macro pop_regs
-	popq	%r15
-	popq	%r14
-	popq	%r13
-	popq	%r12
-	popq	%rbp
-	popq	%rbx
-	popq	%r11
-	popq	%r10
-	popq	%r9
-	popq	%r8
-	popq	%rax
-	popq	%rcx
-	popq	%rdx
-	popq	%rsi
-	popq	%rdi
-.endm
-
-#endif
 #endif

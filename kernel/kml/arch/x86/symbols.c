@@ -17,8 +17,7 @@
 
 unsigned long kml_stock_return;
 
-void kml_stub_do_syscall_64(struct pt_regs *regs, int nr);
-DEFINE_STATIC_CALL_NULL(kml_do_syscall_64, kml_stub_do_syscall_64);
+DEFINE_STATIC_CALL_NULL(kml_do_syscall_64, kml_do_syscall_64_type);
 
 static unsigned long (*lookup)(const char *name);
 

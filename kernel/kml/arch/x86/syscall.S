@@ -185,7 +185,21 @@ SYM_CODE_START(kml_return)
 	jnz	.Lstock
 	movq	$__KERNEL_CS, R_CS(%rsp)
 	movq	$__KERNEL_DS, R_SS(%rsp)
-	pop_regs
+	popq	%r15
+	popq	%r14
+	popq	%r13
+	popq	%r12
+	popq	%rbp
+	popq	%rbx
+	popq	%r11
+	popq	%r10
+	popq	%r9
+	popq	%r8
+	popq	%rax
+	popq	%rcx
+	popq	%rdx
+	popq	%rsi
+	popq	%rdi
 	addq	$8, %rsp
 	UNWIND_HINT_IRET_REGS
 	swapgs

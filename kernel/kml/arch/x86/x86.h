@@ -3,6 +3,7 @@
 #define _KML_X86_H
 
 #include <linux/percpu.h>
+#include <linux/ptrace.h>
 #include <linux/types.h>
 #include <asm/desc_defs.h>
 #include "layout.h"
@@ -35,6 +36,8 @@ int kml_support_check(void);
 
 /* symbols.c */
 int kml_symbols_init(void);
+/* what a static call of it is like; there is no such function */
+void kml_do_syscall_64_type(struct pt_regs *regs, int nr);
 /* An address of the kernel that it does not export, or 0 */
 unsigned long kml_symbol(const char *name);
 
