@@ -1,0 +1,160 @@
+"""The measured comparison: `bench/run`.
+
+Native Linux, SHIMOS, KVM and Xen do the same work on the same machine: the lab's,
+with four emulated CPUs.  A first machine's clock tells time as the emulator makes
+it; a second one's counts instructions, for work that nothing else runs beside.
+What was measured is kept in bench/report/results.jsonl, by git commit: an
+interrupted run goes on where it was.  bench/report/ then holds the report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.compare import host, report
+from bench.compare.kvm import kvm
+from bench.compare.results import CLOCKS, Clock, Measurement, Results
+from bench.compare.shimos import shimos
+from bench.compare.system import System
+from bench.compare.workload import Workload
+from bench.compare.workloads import WORKLOADS
+from lab import progress
+from lab.command import run as command
+from lab.machine import Machine
+from lab.paths import SRC
+
+REPORT = SRC / "bench" / "report"
+#: Those that share one booted machine, in this order.
+ON_LINUX: dict[str, Callable[[Machine, float], AbstractContextManager[System]]] = {
+    "native": host.native,
+    "shimos": shimos,
+    "kvm": kvm,
+}
+#: KVM guests do not come up while the emulator counts instructions.
+COUNTED = ("native", "shimos")
+QUICK, FULL = 0.25, 1.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What shall be there at the end."""
+
+    systems: tuple[str, ...]
+    workloads: tuple[Workload, ...]
+    clocks: tuple[Clock, ...]
+    runs: int
+    scale: float
+    commit: str
+
+    def pending(self, results: Results, system: str, clock: Clock) -> list[tuple[Workload, int]]:
+        """What is missing, run after run."""
+        if system not in self.systems or (clock == "instructions" and system not in COUNTED):
+            return []
+        return [
+            (w, run)
+            for w in self.workloads
+            if system in w.systems and clock in w.clocks
+            for run in range(self._runs(w, clock))
+            if not results.has(system, w.name, clock, run, self.commit)
+        ]
+
+    def _runs(self, workload: Workload, clock: Clock) -> int:
+        # A count repeats to the last digit; the second one shows that it does.
+        return 2 if clock == "instructions" else max(1, round(self.runs * workload.runs))
+
+
+def version(quick: bool) -> str:
+    """Results of one commit belong together; a short run's do not mix with a long one's."""
+    text = command("git", "-C", str(SRC), "describe", "--always", "--dirty", "--abbrev=12").strip()
+    return f"{text}{'-quick' if quick else ''}"
+
+
+@contextmanager
+def machines(clock: Clock) -> Iterator[Machine]:
+    """The machine, prepared."""
+    with progress.step(f"booting the machine ({clock})"):
+        machine = host.machine(icount=clock == "instructions").start()
+    try:
+        host.prepare(machine)
+        yield machine
+    finally:
+        machine.stop()
+
+
+def measure(plan: Plan, results: Results, system: System, clock: Clock, todo: Sequence[tuple[Workload, int]]) -> bool:
+    """Run what is pending on a system; False if that died."""
+    for workload, run in todo:
+        began = time.monotonic()
+        value, error = None, ""
+        try:
+            value = workload.run(system)
+        except (AssertionError, RuntimeError, ValueError, OSError) as failure:
+            error = str(failure)[:2000]
+        results.add(Measurement(system.name, workload.name, clock, run, plan.commit, value, error))
+        said = f"{value:.6g} {workload.unit}" if value is not None else f"FAILED: {error[:300]}"
+        progress.say(f"{system.name:7} {workload.name:14} run {run}: {said} ({time.monotonic() - began:.1f} s)")
+        if error and not system.alive():
+            return False
+    return True
+
+
+def everything(plan: Plan, results: Results) -> None:
+    """All systems on all clocks."""
+    for clock in plan.clocks:
+        if not any(plan.pending(results, system, clock) for system in ON_LINUX):
+            continue
+        with machines(clock) as machine:
+            for name, enter in ON_LINUX.items():
+                todo = plan.pending(results, name, clock)
+                if not todo:
+                    continue
+                with progress.step(f"measuring {name} ({clock}, {len(todo)} runs)"):
+                    try:
+                        with enter(machine, plan.scale) as system:
+                            alive = measure(plan, results, system, clock, todo)
+                    except AssertionError as failure:
+                        progress.say(f"{name} did not come up or go: {str(failure)[-1500:]}")
+                        alive = False
+                if not alive:
+                    progress.say(f"{name} died: call again to measure what is missing")
+            facts = report.facts(machine)
+        report.keep_facts(REPORT, clock, facts)
+
+
+def main() -> int:
+    """Measure what is missing, then write the report."""
+    parser = argparse.ArgumentParser(
+        prog="bench/run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    names = [w.name for w in WORKLOADS]
+    parser.add_argument("--quick", action="store_true", help="shorter runs of less, within 25 minutes on 2 cores")
+    parser.add_argument("--only", nargs="+", choices=names, metavar="WORK", help=f"only these: {', '.join(names)}")
+    parser.add_argument("--systems", default="native,shimos,kvm,xen", help="only these, by commas")
+    parser.add_argument("--clocks", default="times,instructions", help="only one of the two")
+    parser.add_argument("--runs", type=int, help="how often (3 with --quick, else 10, the papers' number)")
+    parser.add_argument("--report", action="store_true", help="measure nothing, only write the report anew")
+    args = parser.parse_args()
+    chosen = [w for w in WORKLOADS if (args.only is None or w.name in args.only) and not (args.quick and w.long)]
+    plan = Plan(
+        tuple(args.systems.split(",")),
+        tuple(chosen),
+        tuple(c for c in CLOCKS if c in args.clocks.split(",")),
+        args.runs or (3 if args.quick else 10),
+        QUICK if args.quick else FULL,
+        version(args.quick),
+    )
+    results = Results(REPORT / "results.jsonl")
+    if not args.report:
+        everything(plan, results)
+    page = report.write(REPORT, results, plan.commit)
+    progress.say(f"the report: {Path('bench/report') / page.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
