@@ -155,10 +155,10 @@ def test_the_report_shows_papers_failures_and_losses(tmp_path: Path, monkeypatch
 
 def test_times_of_an_emulator_are_said_to_be_none(tmp_path: Path) -> None:
     found = {"machine": "4 CPUs", "emulated": "yes"}
-    report.keep_facts(tmp_path, "times", found)
+    report.keep_facts(tmp_path, "times", "native", found)
     report.write(tmp_path, Results(tmp_path / "none.jsonl"), COMMIT)
     assert "None of them is a hardware time" in (tmp_path / "summary.md").read_text()
-    report.keep_facts(tmp_path, "times", found | {"emulated": "no"})
+    report.keep_facts(tmp_path, "times", "native", found | {"emulated": "no"})
     report.write(tmp_path, Results(tmp_path / "none.jsonl"), COMMIT)
     assert "None of them is a hardware time" not in (tmp_path / "summary.md").read_text()
 

@@ -29,8 +29,8 @@ _PACKAGES = (
 PROJECT = "zlib"
 
 
-def root() -> Path:
-    """The root disk, with the modules of the kernel that all run."""
+def tree() -> Path:
+    """The root that all kernels have."""
 
     def finish(target: Path) -> None:
         files.write(target / "etc/hostname", "bench\n")
@@ -40,8 +40,12 @@ def root() -> Path:
         (target / "work").mkdir()
 
     what = "making the Debian root that is measured"
-    tree = debian.tree("bench-root", what, _PACKAGES, finish, Path(__file__), _INIT)
-    return with_modules("bench-root", tree, "6.12", "bench-root", "making its disk")
+    return debian.tree("bench-root", what, _PACKAGES, finish, _INIT)
+
+
+def root() -> Path:
+    """Its disk, with the modules of the kernel that all run."""
+    return with_modules("bench-root", tree(), "6.12", "bench-root", "making the disk that is measured")
 
 
 def tools() -> Path:
@@ -51,18 +55,18 @@ def tools() -> Path:
     places = [*sorted(_PROGRAMS.glob("*.c")), SRC / "tests" / "programs" / "direct_io.c"]
 
     def make(target: Path) -> None:
-        tree = target.with_suffix(".tree")
-        cache.remove(tree)
-        (tree / "web").mkdir(parents=True)
+        place = target.with_suffix(".tree")
+        cache.remove(place)
+        (place / "web").mkdir(parents=True)
         for source in places:
-            run("gcc", "-static", "-O2", "-Wall", "-Werror", "-o", tree / source.stem, source)
+            run("gcc", "-static", "-O2", "-Wall", "-Werror", "-o", place / source.stem, source)
         for module in modules:
-            run("cp", module, tree)
-        run("cp", _GUEST / "nginx.conf", tree)
-        run("cp", _GUEST / "date", tree / "web")
-        (tree / "web" / "megabyte").write_bytes(bytes(range(256)) * 4096)
-        files.ext4(tree, target, 1 << 20, "bench-tools")
-        cache.remove(tree)
+            run("cp", module, place)
+        run("cp", _GUEST / "nginx.conf", place)
+        run("cp", _GUEST / "date", place / "web")
+        (place / "web" / "megabyte").write_bytes(bytes(range(256)) * 4096)
+        files.ext4(place, target, 1 << 20, "bench-tools")
+        cache.remove(place)
 
     key = cache.digest(*places, *modules, _GUEST, Path(__file__))
     return cache.make("bench-tools.ext4", key, "making the disk of what is measured", make)
@@ -73,18 +77,18 @@ def work() -> Path:
     version = _source_version()
 
     def make(target: Path) -> None:
-        tree = target.with_suffix(".tree")
-        cache.remove(tree)
-        tree.mkdir()
-        _apt("source", "--download-only", "--tar-only", PROJECT, cwd=tree)
-        (archive,) = tree.glob("*.orig.tar.*z")
-        (tree / "source").mkdir()
-        run("tar", "-xf", archive, "-C", tree / "source", "--strip-components=1")
-        run("./configure", "--static", cwd=tree / "source")
-        for file in tree.glob(f"{PROJECT}_*"):
+        place = target.with_suffix(".tree")
+        cache.remove(place)
+        place.mkdir()
+        _apt("source", "--download-only", "--tar-only", PROJECT, cwd=place)
+        (archive,) = place.glob("*.orig.tar.*z")
+        (place / "source").mkdir()
+        run("tar", "-xf", archive, "-C", place / "source", "--strip-components=1")
+        run("./configure", "--static", cwd=place / "source")
+        for file in place.glob(f"{PROJECT}_*"):
             file.unlink()
-        files.ext4(tree, target, 192 << 20, "bench-work")
-        cache.remove(tree)
+        files.ext4(place, target, 192 << 20, "bench-work")
+        cache.remove(place)
 
     key = cache.digest(version, Path(__file__))
     return cache.make("bench-work.ext4", key, f"fetching and configuring {PROJECT} {version}", make)

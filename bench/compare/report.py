@@ -42,10 +42,10 @@ def _cpu() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")
 
 
-def keep_facts(directory: Path, clock: Clock, found: dict[str, str]) -> None:
+def keep_facts(directory: Path, clock: Clock, systems: str, found: dict[str, str]) -> None:
     """For the report, which may be written another day."""
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / f"facts-{clock}.json").write_text(json.dumps(found, indent=1) + "\n")
+    (directory / f"facts-{clock}-{systems}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 def write(directory: Path, results: Results, commit: str) -> Path:
@@ -87,18 +87,18 @@ def _head(directory: Path, commit: str) -> str:
         "",
         f"Commit {commit}. All of it again: `./bench/run`.",
     ]
-    for clock in CLOCKS:
-        file = directory / f"facts-{clock}.json"
-        if file.exists():
-            found = json.loads(file.read_text())
-            lines += ["", *(f"- {clock}, {name}: {value}" for name, value in found.items() if name != "emulated")]
-            if found["emulated"] == "yes" and clock == "times":
-                lines += [
-                    "",
-                    "**Times are an emulator's. None of them is a hardware time**, and those that need another CPU to"
-                    " wake up vary by a factor of two. Instruction counts repeat; they know nothing of caches, pipelines"
-                    " or what a VM exit costs a real CPU.",
-                ]
+    emulated = False
+    for file in sorted(directory.glob("facts-*.json")):
+        found = json.loads(file.read_text())
+        emulated |= found.pop("emulated") == "yes"
+        lines += ["", f"- {file.stem.removeprefix('facts-')}: " + "; ".join(f"{k} {v}" for k, v in found.items())]
+    if emulated:
+        lines += [
+            "",
+            "**Times are an emulator's. None of them is a hardware time**, and those that need another CPU to"
+            " wake up vary by a factor of two. Instruction counts repeat; they know nothing of caches, pipelines"
+            " or what a VM exit costs a real CPU.",
+        ]
     return "\n".join(lines)
 
 

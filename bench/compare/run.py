@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.compare import host, report
+from bench.compare import host, report, xen
 from bench.compare.kvm import kvm
 from bench.compare.results import CLOCKS, Clock, Measurement, Results
 from bench.compare.shimos import shimos
@@ -25,17 +25,22 @@ from bench.compare.workload import Workload
 from bench.compare.workloads import WORKLOADS
 from lab import progress
 from lab.command import run as command
-from lab.machine import Machine
+from lab.machine import BootError, Machine
 from lab.paths import SRC
 
 REPORT = SRC / "bench" / "report"
-#: Those that share one booted machine, in this order.
-ON_LINUX: dict[str, Callable[[Machine, float], AbstractContextManager[System]]] = {
-    "native": host.native,
-    "shimos": shimos,
-    "kvm": kvm,
-}
-#: KVM guests do not come up while the emulator counts instructions.
+
+
+@dataclass(frozen=True)
+class Boot:
+    """A machine, and the systems that share one boot of it, in this order."""
+
+    machine: Callable[[bool], Machine]
+    systems: dict[str, Callable[[Machine, float], AbstractContextManager[System]]]
+
+
+BOOTS = (Boot(host.machine, {"native": host.native, "shimos": shimos, "kvm": kvm}), Boot(xen.machine, {"xen": xen.xen}))
+#: Guests do not come up while the emulator counts instructions.
 COUNTED = ("native", "shimos")
 QUICK, FULL = 0.25, 1.0
 
@@ -75,10 +80,10 @@ def version(quick: bool) -> str:
 
 
 @contextmanager
-def machines(clock: Clock) -> Iterator[Machine]:
+def booted(boot: Boot, clock: Clock) -> Iterator[Machine]:
     """The machine, prepared."""
-    with progress.step(f"booting the machine ({clock})"):
-        machine = host.machine(icount=clock == "instructions").start()
+    with progress.step(f"booting the machine of {', '.join(boot.systems)} ({clock})"):
+        machine = boot.machine(clock == "instructions").start()
     try:
         host.prepare(machine)
         yield machine
@@ -93,8 +98,8 @@ def measure(plan: Plan, results: Results, system: System, clock: Clock, todo: Se
         value, error = None, ""
         try:
             value = workload.run(system)
-        except (AssertionError, RuntimeError, ValueError, OSError) as failure:
-            error = str(failure)[:2000]
+        except Exception as failure:  # whatever it is, hours of other work must go on
+            error = f"{type(failure).__name__}: {failure}"[:2000]
         results.add(Measurement(system.name, workload.name, clock, run, plan.commit, value, error))
         said = f"{value:.6g} {workload.unit}" if value is not None else f"FAILED: {error[:300]}"
         progress.say(f"{system.name:7} {workload.name:14} run {run}: {said} ({time.monotonic() - began:.1f} s)")
@@ -106,24 +111,32 @@ def measure(plan: Plan, results: Results, system: System, clock: Clock, todo: Se
 def everything(plan: Plan, results: Results) -> None:
     """All systems on all clocks."""
     for clock in plan.clocks:
-        if not any(plan.pending(results, system, clock) for system in ON_LINUX):
-            continue
-        with machines(clock) as machine:
-            for name, enter in ON_LINUX.items():
-                todo = plan.pending(results, name, clock)
-                if not todo:
-                    continue
-                with progress.step(f"measuring {name} ({clock}, {len(todo)} runs)"):
-                    try:
-                        with enter(machine, plan.scale) as system:
-                            alive = measure(plan, results, system, clock, todo)
-                    except AssertionError as failure:
-                        progress.say(f"{name} did not come up or go: {str(failure)[-1500:]}")
-                        alive = False
-                if not alive:
-                    progress.say(f"{name} died: call again to measure what is missing")
-            facts = report.facts(machine)
-        report.keep_facts(REPORT, clock, facts)
+        for boot in BOOTS:
+            if not any(plan.pending(results, system, clock) for system in boot.systems):
+                continue
+            try:
+                with booted(boot, clock) as machine:
+                    for name in boot.systems:
+                        one_system(plan, results, boot, name, machine, clock)
+                    report.keep_facts(REPORT, clock, "-".join(boot.systems), report.facts(machine))
+            except (BootError, AssertionError) as failure:
+                progress.say(f"no machine for {', '.join(boot.systems)}: {str(failure)[-1500:]}")
+
+
+def one_system(plan: Plan, results: Results, boot: Boot, name: str, machine: Machine, clock: Clock) -> None:
+    """What is pending of one system; once more from the start if it dies."""
+    for _ in range(2):
+        todo = plan.pending(results, name, clock)
+        if not todo:
+            return
+        with progress.step(f"measuring {name} ({clock}, {len(todo)} runs)"):
+            try:
+                with boot.systems[name](machine, plan.scale) as system:
+                    if measure(plan, results, system, clock, todo):
+                        return
+            except AssertionError as failure:
+                progress.say(f"{name} did not come up or go: {str(failure)[-1500:]}")
+        progress.say(f"{name} died")
 
 
 def main() -> int:

@@ -59,6 +59,7 @@ GROUP = Group(
             systems=("shimos",),
             clocks=_BOTH,
             base="pipe-other",
+            why="Waking a program by a doorbell and poll(2) is more work than by a pipe.",
         ),
         Workload(
             "ikc-rate",

@@ -28,6 +28,8 @@ def _row(mode: str, size: int, depth: int, count: int, paper: dict[str, str]) ->
         direct(mode, size, depth, count),
         clocks=("times", "instructions"),
         paper=paper,
+        why="Native's request is a copy in the caller's context; a shared disk's goes through a virtqueue, and at depth 1"
+        " wakes a thread of the owner and then the caller again.",
     )
 
 
