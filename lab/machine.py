@@ -272,10 +272,24 @@ class Machine:
         assert match, f"no forwarding to {address}:{port}: {error}{known}"
         return int(match[1])
 
+    def site(self, port: int, address: str = "10.0.2.15") -> str:
+        """The same, of a web server there, as a URL."""
+        return f"http://127.0.0.1:{self.forward(port, address)}"
+
     def _monitor(self, command: str) -> str:
         return str(self.qmp("human-monitor-command", **{"command-line": command}))
 
     # Facts -----------------------------------------------------------------
+
+    @property
+    def accelerator(self) -> str:
+        """``kvm``, ``tcg`` or ``icount``."""
+        return self.emulator.config.accel
+
+    @property
+    def nics(self) -> Sequence[Nic]:
+        """Its cards."""
+        return self._nics
 
     def vmlinuz(self, flavour: str) -> str:
         """Path of a stock kernel on the machine."""

@@ -26,10 +26,10 @@ img { max-width: 100% } h2 { margin-top: 2em }
 
 def facts(machine: Machine) -> dict[str, str]:
     """What the figures are from."""
-    accel = machine.emulator.config.accel
+    accel = machine.accelerator
     return {
         "machine": f"4 CPUs, {machine.options['memory']}, accelerator {accel}",
-        "emulated": "no" if accel == "kvm" else "yes",
+        "emulated": "yes" if accel in ("tcg", "icount") else "no",
         "host": machine.run("grep -m1 'model name' /proc/cpuinfo | cut -d: -f2").output.strip(),
         "kernel": machine.versions[machine.flavour],
         "developer's machine": f"{_cpu()}, {len(os.sched_getaffinity(0))} CPUs",

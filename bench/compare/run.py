@@ -13,10 +13,11 @@ import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.compare import host, report, xen
+from bench.compare.here import Here
 from bench.compare.kvm import kvm
 from bench.compare.results import CLOCKS, Clock, Measurement, Results
 from bench.compare.shimos import shimos
@@ -40,6 +41,13 @@ class Boot:
 
 
 BOOTS = (Boot(host.machine, {"native": host.native, "shimos": shimos, "kvm": kvm}), Boot(xen.machine, {"xen": xen.xen}))
+
+
+def here_boot(cache: Path) -> Sequence[Boot]:
+    """This machine, and what shares one boot of it."""
+    return (replace(BOOTS[0], machine=lambda _: Here(cache, host.copies())),)
+
+
 #: Guests do not come up while the emulator counts instructions.
 COUNTED = ("native", "shimos")
 QUICK, FULL = 0.25, 1.0
@@ -108,10 +116,10 @@ def measure(plan: Plan, results: Results, system: System, clock: Clock, todo: Se
     return True
 
 
-def everything(plan: Plan, results: Results) -> None:
+def everything(plan: Plan, results: Results, boots: Sequence[Boot] = BOOTS) -> None:
     """All systems on all clocks."""
     for clock in plan.clocks:
-        for boot in BOOTS:
+        for boot in boots:
             if not any(plan.pending(results, system, clock) for system in boot.systems):
                 continue
             try:
@@ -150,9 +158,13 @@ def main() -> int:
     parser.add_argument("--systems", default="native,shimos,kvm,xen", help="only these, by commas")
     parser.add_argument("--clocks", default="times,instructions", help="only one of the two")
     parser.add_argument("--runs", type=int, help="how often (3 with --quick, else 10, the papers' number)")
+    parser.add_argument("--here", type=Path, metavar="CACHE", help=argparse.SUPPRESS)
     parser.add_argument("--report", action="store_true", help="measure nothing, only write the report anew")
     args = parser.parse_args()
     chosen = [w for w in WORKLOADS if (args.only is None or w.name in args.only) and not (args.quick and w.long)]
+    if args.here:  # CPUs that count no instructions, and nothing around the machine
+        chosen = [w for w in chosen if not w.around]
+        args.clocks = "times"
     plan = Plan(
         tuple(args.systems.split(",")),
         tuple(chosen),
@@ -163,7 +175,7 @@ def main() -> int:
     )
     results = Results(REPORT / "results.jsonl")
     if not args.report:
-        everything(plan, results)
+        everything(plan, results, here_boot(args.here) if args.here else BOOTS)
     page = report.write(REPORT, results, plan.commit)
     progress.say(f"the report: {Path('bench/report') / page.name}")
     return 0

@@ -32,6 +32,8 @@ class Workload:
     why: str = ""
     #: Left out by --quick.
     long: bool = False
+    #: Needs the lab's network around the machine.
+    around: bool = False
     #: More than the usual runs, or fewer.
     runs: float = 1.0
 

@@ -60,7 +60,8 @@ def over_nfs(system: System) -> float:
     disk = system.machine.disk(_EXPORTED)
     owner.run(
         f"mount {disk} /work && modprobe nfsd && {{ mountpoint -q /proc/fs/nfsd || mount -t nfsd nfsd /proc/fs/nfsd; }}"
-        " && exportfs -o rw,no_root_squash,fsid=0,no_subtree_check '*:/work' && rpc.nfsd -N 3 4 && rpc.mountd -N 3"
+        " && exportfs -o rw,no_root_squash,fsid=0,no_subtree_check '*:/work' && rpc.nfsd -N 3 4"
+        " && echo Y >/proc/fs/nfsd/v4_end_grace && rpc.mountd -N 3"
     )
     try:
         return compile_it(system, web, f"-t nfs4 {HOST}:/")

@@ -122,6 +122,7 @@ GROUP = Group(
             "Mbit/s",
             outside,
             better="higher",
+            around=True,
             paper={"shimos": "1.00", "kvm": "0.94", "xen": "1.00"},
             why="Two kernels and a bridge work on a packet instead of one.",
         ),

@@ -29,8 +29,7 @@ def served(system: System, kernels: list[Kernel]) -> Iterator[list[str]]:
     try:
         # Native Linux serves both on ports of its own.
         ports = [80 + (number if len(distinct) < len(kernels) else 0) for number in range(len(kernels))]
-        here = [system.machine.forward(port, k.address) for port, k in zip(ports, kernels, strict=True)]
-        yield [f"http://127.0.0.1:{port}" for port in here]
+        yield [system.machine.site(port, k.address) for port, k in zip(ports, kernels, strict=True)]
     finally:
         for kernel in distinct:
             kernel.run(_STOP)
