@@ -1,8 +1,8 @@
 """The same comparison on this machine instead of the lab's: `bench/run --here`.
 
 For real hardware with SHIMOS installed and KVM.  Python, compiler and disks are the
-lab's; commands run in the namespaces that the machine's own processes have, whose
-files `bench/run` has opened before it entered the lab.  The disks become loop
+lab's; commands run in the machine's own mount namespace, whose file `bench/run` has
+opened before it entered the lab.  The disks become loop
 devices of copies.  What is changed (CPUs switched off, a bridge of its own, a
 mount) is undone at the end.
 """
@@ -24,8 +24,8 @@ from lab.machine import LAB_INITRD, Machine
 from lab.paths import CACHE
 from lab.shell import Shell
 
-#: File descriptors of the machine's mount and pid namespaces; see bench/run.
-_MOUNT, _PID = 7, 6
+#: The file descriptor of the machine's mount namespace; see bench/run.
+_MOUNT = 7
 _CPUS = 4
 _SHELLS = 8
 # The same terminal as a console of the lab's machine; see lab/guest/host-shell.
@@ -112,9 +112,8 @@ class Here(Machine):
 
 
 def _shell(number: int) -> Shell:
-    own = os.getpid()  # whose files these are; nsenter's own are others
-    enter = [f"--mount=/proc/{own}/fd/{_MOUNT}", f"--pid=/proc/{own}/fd/{_PID}"]
-    channel = pexpect.spawn("nsenter", [*enter, "sh", "-c", _SHELL], timeout=60, maxread=65536, echo=False)
+    enter = f"--mount=/proc/{os.getpid()}/fd/{_MOUNT}"  # nsenter's own files are others
+    channel = pexpect.spawn("nsenter", [enter, "sh", "-c", _SHELL], timeout=60, maxread=65536, echo=False)
     channel.delaybeforesend = None
     shell = Shell(channel, f"shell {number} of this machine")
     shell.recover()
