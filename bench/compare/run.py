@@ -50,6 +50,10 @@ def here_boot(cache: Path) -> Sequence[Boot]:
 
 #: Guests do not come up while the emulator counts instructions.
 COUNTED = ("native", "shimos")
+_MEASURED = (
+    *("kernel", "tool", "lib", "lab", "bench/guest", "bench/programs", "bench/compare/workloads"),
+    *(f"bench/compare/{file}.py" for file in ("disks", "host", "here", "shimos", "kvm", "xen", "system")),
+)
 QUICK, FULL = 0.25, 1.0
 
 
@@ -82,9 +86,13 @@ class Plan:
 
 
 def version(quick: bool) -> str:
-    """Results of one commit belong together; a short run's do not mix with a long one's."""
-    text = command("git", "-C", str(SRC), "describe", "--always", "--dirty", "--abbrev=12").strip()
-    return f"{text}{'-quick' if quick else ''}"
+    """The commit whose results belong together: the last one that changed what is measured or how.
+
+    A short run's do not mix with a long one's.
+    """
+    commit = command("git", "-C", str(SRC), "log", "-1", "--format=%h", "--abbrev=12", "--", *_MEASURED).strip()
+    dirty = command("git", "-C", str(SRC), "status", "--porcelain", "--", *_MEASURED).strip()
+    return f"{commit}{'-dirty' if dirty else ''}{'-quick' if quick else ''}"
 
 
 @contextmanager
