@@ -86,7 +86,7 @@ class Here(Machine):
 
     def stop(self) -> None:
         """Give back what was taken."""
-        undo = [f"umount -R {NATIVE}", f"rmdir {NATIVE}", "rmmod brd", f"rm -f {LAB_INITRD}"]
+        undo = [f"umount -R {NATIVE}", f"rmdir -p {NATIVE} /lab/kernels", "rmmod brd", f"rm -f {LAB_INITRD}"]
         undo += [f"losetup --detach {loop}" for loop in self._loops.values()]
         for command in undo:
             self.run(command, check=False)
