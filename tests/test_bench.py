@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.compare import report, tables
+from bench.compare import charges, report, tables
 from bench.compare.check import compare
 from bench.compare.results import Clock, Measurement, Results
 from bench.compare.run import Plan
@@ -60,6 +60,7 @@ def _runs(mean: float, variance: float, count: int) -> list[float]:
     return [mean + step, mean - step] * (count // 2)
 
 
+@pytest.mark.filterwarnings("ignore:Precision loss")  # the paper's runs were all alike
 def test_welch_gives_the_papers_verdict() -> None:
     """Tables 7 and 8 of SHIMOS 2009, both significant at 1 %; the second by hand: t = 5.2 with 5 degrees of freedom."""
     compiled = welch(_runs(208.3918, 0.03754, 10), _runs(207.335, 0.1013, 10))
@@ -163,6 +164,19 @@ def test_times_of_an_emulator_are_said_to_be_none(tmp_path: Path) -> None:
     report.keep_facts(tmp_path, "times", "native", found | {"emulated": "no"})
     report.write(tmp_path, Results(tmp_path / "none.jsonl"), COMMIT)
     assert "None of them is a hardware time" not in (tmp_path / "summary.md").read_text()
+
+
+def test_what_the_machine_charges_is_computed(results: Results, add: Callable[..., None]) -> None:
+    add("native", 100.0, name="getpid")
+    assert charges.measured(results, COMMIT) == ""
+    add("native", 50.0, name="cpuid")
+    add("kvm", 850.0, name="cpuid")
+    add("native", 1000.0, name="pipe")
+    add("native", 5000.0, name="pipe-other")
+    text = charges.measured(results, COMMIT)
+    assert "leaving a kvm guest and coming back costs 8.0 getpids" in text
+    assert "waking another CPU, 20 getpids more" in text
+    assert "TLB" not in text
 
 
 def test_the_guard_sees_what_is_worse_and_what_is_gone() -> None:

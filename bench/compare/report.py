@@ -11,7 +11,7 @@ from typing import Any
 
 import markdown as markdown_library
 
-from bench.compare import plots, statistics, tables
+from bench.compare import charges, plots, statistics, tables
 from bench.compare.results import CLOCKS, Clock, Results
 from bench.compare.workload import Group
 from bench.compare.workloads import GROUPS
@@ -68,7 +68,7 @@ def write(directory: Path, results: Results, commit: str) -> Path:
                 parts.append(f"![{group.title}, {clock}]({stem}.svg)")
             parts += _failures(found)
         if parts:
-            text.append(_section(group, parts))
+            text.append(_section(group, parts, charges.measured(results, commit)))
     text.append("## Where SHIMOS is behind native Linux\n\n" + ("\n".join(behind) or "Nowhere by more than 5 %."))
     summary = "\n\n".join(text) + "\n"
     (directory / "summary.md").write_text(summary)
@@ -111,8 +111,9 @@ def _caption(clock: Clock) -> str:
     )
 
 
-def _section(group: Group, parts: list[str]) -> str:
-    notes = "\n".join(f"- {note}" for note in (*group.notes, f"What the machine charges: {group.charges}"))
+def _section(group: Group, parts: list[str], measured: str) -> str:
+    charged = f"What the machine charges: {group.charges} {measured}".rstrip()
+    notes = "\n".join(f"- {note}" for note in (*group.notes, charged))
     return "\n\n".join([f"## {group.title}", *parts, notes])
 
 
