@@ -90,19 +90,24 @@ def create(host: Machine, name: str, address: str, ram: str) -> None:
     devices = [host.disk(name), host.disk(f"tools-{name}"), ram, host.disk(f"work-{name}")]
     modes = ("w", "r", "w", "w")
     block = ", ".join(f"'phy:{d},xvd{x},{m}'" for d, x, m in zip(devices, "abcd", modes, strict=True))
+    words = on_host.cmdline("/dev/xvda", address, "hvc0")
+    put_config(host, name, MEMORY_MIB, 2, host.debian_initrd("6.12"), words)
+    host.run(f"printf '%s\\n' \"disk = [{block}]\" \"vif = ['bridge={on_host.LINK}']\" >>/run/{name}.cfg")
+    host.run(f"{CHROOT}xl create /run/{name}.cfg", timeout=180)
+
+
+def put_config(host: Machine, name: str, memory: int, cpus: int, initrd: str, words: str) -> None:
+    """What all domains have: /run/NAME.cfg."""
     lines = (
         f"name = '{name}'",
         "type = 'pv'",
         f"kernel = '{host.vmlinuz('6.12')}'",
-        f"ramdisk = '{host.debian_initrd('6.12')}'",
-        f"extra = 'console=hvc0 {on_host.cmdline('/dev/xvda', address, 'hvc0')}'",
-        f"memory = {MEMORY_MIB}",
-        "vcpus = 2",
-        f"disk = [{block}]",
-        f"vif = ['bridge={on_host.LINK}']",
+        f"ramdisk = '{initrd}'",
+        f"extra = 'console=hvc0 {words}'",
+        f"memory = {memory}",
+        f"vcpus = {cpus}",
     )
-    host.put(f"/run/{name}.cfg", "\n".join(lines).encode())
-    host.run(f"{CHROOT}xl create /run/{name}.cfg", timeout=180)
+    host.put(f"/run/{name}.cfg", "".join(f"{line}\n" for line in lines).encode())
 
 
 def attach(host: Machine, name: str, number: int) -> PartitionConsole:
