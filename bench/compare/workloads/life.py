@@ -59,7 +59,8 @@ class _Xen:
 
 
 def _way(system: System) -> _Shimos | _Kvm | _Xen:
-    return {"shimos": _Shimos, "kvm": _Kvm, "xen": _Xen}[system.name](system)
+    ways: dict[str, type[_Shimos | _Kvm | _Xen]] = {"shimos": _Shimos, "kvm": _Kvm, "xen": _Xen}
+    return ways[system.name](system)
 
 
 def _free(system: System) -> float:
