@@ -105,10 +105,7 @@ def _head(directory: Path, commit: str) -> str:
 def _caption(clock: Clock) -> str:
     if clock == "times":
         return "*By time.*"
-    return (
-        "*By instructions of all kernels together, counted; one emulated CPU runs at a time. KVM guests do not come up in"
-        " that mode.*"
-    )
+    return "*By instructions of all kernels together, counted; one emulated CPU runs at a time.*"
 
 
 def _section(group: Group, parts: list[str], measured: str) -> str:

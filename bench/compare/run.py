@@ -48,8 +48,8 @@ def here_boot(cache: Path) -> Sequence[Boot]:
     return (replace(BOOTS[0], machine=lambda _: Here(cache, host.copies())),)
 
 
-#: Guests do not come up while the emulator counts instructions.
-COUNTED = ("native", "shimos")
+#: Xen and its domains do not come up while the emulator counts instructions.
+COUNTED = ("native", "shimos", "kvm")
 _MEASURED = (
     *("kernel", "tool", "lib", "lab", "bench/guest", "bench/programs", "bench/compare/workloads"),
     *(f"bench/compare/{file}.py" for file in ("disks", "host", "here", "shimos", "kvm", "xen", "system")),
