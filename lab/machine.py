@@ -287,6 +287,11 @@ class Machine:
         return self.emulator.config.accel
 
     @property
+    def process(self) -> int | None:
+        """The emulator, if there is one."""
+        return self.emulator.process.pid
+
+    @property
     def nics(self) -> Sequence[Nic]:
         """Its cards."""
         return self._nics

@@ -31,7 +31,7 @@ def measured(results: Results, commit: str) -> str:
             )
     alone, other = median("native", "pipe"), median("native", "pipe-other")
     if getpid and alone and other:
-        cost = (other - alone) / 2 / getpid
+        cost = (other - alone) * 1000 / 2 / getpid
         said.append(f"waking another CPU, {cost:.0f} getpids more than one's own {_beside('wake')}")
     return f"Measured on this machine: {'; '.join(said)}." if said else ""
 

@@ -46,6 +46,11 @@ class Here(Machine):
         """None: real CPUs."""
         return "none: real hardware, or what this system takes for it"
 
+    @property
+    def process(self) -> int | None:
+        """No emulator."""
+        return None
+
     def start(self) -> Machine:
         """Shells, disks, four CPUs."""
         for number in range(_SHELLS):

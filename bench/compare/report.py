@@ -13,6 +13,7 @@ import markdown as markdown_library
 
 from bench.compare import charges, plots, statistics, tables
 from bench.compare.results import CLOCKS, Clock, Results
+from bench.compare.statistics import Summary
 from bench.compare.workload import Group
 from bench.compare.workloads import GROUPS
 from lab.machine import Machine
@@ -51,7 +52,7 @@ def keep_facts(directory: Path, clock: Clock, systems: str, found: dict[str, str
 def write(directory: Path, results: Results, commit: str) -> Path:
     """Everything; returns the page."""
     directory.mkdir(parents=True, exist_ok=True)
-    text = [_head(directory, commit)]
+    text = [_head(directory, commit) + _busy(results, commit)]
     behind: list[str] = []
     everything: dict[str, Any] = {"commit": commit, "tables": {}}
     for group in GROUPS:
@@ -102,6 +103,17 @@ def _head(directory: Path, commit: str) -> str:
     return "\n".join(lines)
 
 
+def _busy(results: Results, commit: str) -> str:
+    others = results.others("times", commit)
+    if not others:
+        return ""
+    middle = Summary.of(others)
+    return (
+        f"\n\nWhile times were measured, other work used {middle.median:.1f} of the computer's CPUs (middle half of the"
+        f" runs {middle.low:.1f} to {middle.high:.1f}, at most {max(others):.1f}): the less, the more the times mean."
+    )
+
+
 def _caption(clock: Clock) -> str:
     if clock == "times":
         return "*By time.*"
@@ -115,7 +127,11 @@ def _section(group: Group, parts: list[str], measured: str) -> str:
 
 
 def _explained(row: tables.Row, clock: Clock) -> str:
-    return f"- {row.workload.what}, by {clock}: {row.cells['shimos'].speed:.2f}. {row.workload.why}".rstrip()
+    cell = row.cells["shimos"]
+    doubt = ""
+    if clock == "times" and (cell.p is None or cell.p >= statistics.LEVEL):
+        doubt = " Not significant." if cell.p is not None else " Too few runs to tell."
+    return f"- {row.workload.what}, by {clock}: {cell.speed:.2f}.{doubt} {row.workload.why}".rstrip()
 
 
 def _failures(found: list[tables.Row]) -> list[str]:

@@ -23,6 +23,8 @@ class Measurement:
     commit: str
     value: float | None
     error: str = ""
+    #: CPUs that other work of the computer used meanwhile.
+    others: float | None = None
 
     @property
     def key(self) -> tuple[str, str, str, int, str]:
@@ -64,6 +66,11 @@ class Results:
         """Why there is no value, if it was tried."""
         found = self._matching(system, workload, clock, commit)
         return found[-1].error if found and all(m.value is None for m in found) else ""
+
+    def others(self, clock: Clock, commit: str) -> list[float]:
+        """How busy others were, of every run."""
+        found = (m for m in self._all.values() if (m.clock, m.commit) == (clock, commit))
+        return [m.others for m in found if m.others is not None and m.value is not None]
 
     def _matching(self, system: str, workload: str, clock: Clock, commit: str) -> list[Measurement]:
         wanted = (system, workload, clock, commit)

@@ -10,6 +10,7 @@ interrupted run goes on where it was.  bench/report/ then holds the report.
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -19,6 +20,7 @@ from pathlib import Path
 from bench.compare import host, report, xen
 from bench.compare.here import Here
 from bench.compare.kvm import kvm
+from bench.compare.others import Others
 from bench.compare.results import CLOCKS, Clock, Measurement, Results
 from bench.compare.shimos import shimos
 from bench.compare.system import System
@@ -55,6 +57,8 @@ _MEASURED = (
     *(f"bench/compare/{file}.py" for file in ("disks", "host", "here", "shimos", "kvm", "xen", "system")),
 )
 QUICK, FULL = 0.25, 1.0
+#: Runs of one boot.
+_A_TURN = 5
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,11 @@ class Plan:
             for run in range(self._runs(w, clock))
             if not results.has(system, w.name, clock, run, self.commit)
         ]
+
+    @property
+    def turns(self) -> list[int]:
+        """How many runs there shall be after each boot."""
+        return [*range(_A_TURN, self.runs, _A_TURN), self.runs]
 
     def _runs(self, workload: Workload, clock: Clock) -> int:
         # A count repeats to the last digit; the second one shows that it does.
@@ -110,13 +119,14 @@ def booted(boot: Boot, clock: Clock) -> Iterator[Machine]:
 def measure(plan: Plan, results: Results, system: System, clock: Clock, todo: Sequence[tuple[Workload, int]]) -> bool:
     """Run what is pending on a system; False if that died."""
     for workload, run in todo:
-        began = time.monotonic()
+        began, others = time.monotonic(), Others(system.machine.process)
         value, error = None, ""
         try:
             value = workload.run(system)
         except Exception as failure:  # whatever it is, hours of other work must go on
             error = f"{type(failure).__name__}: {failure}"[:2000]
-        results.add(Measurement(system.name, workload.name, clock, run, plan.commit, value, error))
+        busy = None if error else round(others.cpus(), 2)
+        results.add(Measurement(system.name, workload.name, clock, run, plan.commit, value, error, busy))
         said = f"{value:.6g} {workload.unit}" if value is not None else f"FAILED: {error[:300]}"
         progress.say(f"{system.name:7} {workload.name:14} run {run}: {said} ({time.monotonic() - began:.1f} s)")
         if error and not system.alive():
@@ -126,17 +136,18 @@ def measure(plan: Plan, results: Results, system: System, clock: Clock, todo: Se
 
 def everything(plan: Plan, results: Results, boots: Sequence[Boot] = BOOTS) -> None:
     """All systems on all clocks."""
-    for clock in plan.clocks:
-        for boot in boots:
-            if not any(plan.pending(results, system, clock) for system in boot.systems):
-                continue
-            try:
-                with booted(boot, clock) as machine:
-                    for name in boot.systems:
-                        one_system(plan, results, boot, name, machine, clock)
-                    report.keep_facts(REPORT, clock, "-".join(boot.systems), report.facts(machine))
-            except (BootError, AssertionError) as failure:
-                progress.say(f"no machine for {', '.join(boot.systems)}: {str(failure)[-1500:]}")
+    # In turns, so that a busy hour of the computer falls on all of them.
+    for clock, runs, boot in itertools.product(plan.clocks, plan.turns, boots):
+        part = replace(plan, runs=runs)
+        if not any(part.pending(results, system, clock) for system in boot.systems):
+            continue
+        try:
+            with booted(boot, clock) as machine:
+                for name in boot.systems:
+                    one_system(part, results, boot, name, machine, clock)
+                report.keep_facts(REPORT, clock, "-".join(boot.systems), report.facts(machine))
+        except (BootError, AssertionError) as failure:
+            progress.say(f"no machine for {', '.join(boot.systems)}: {str(failure)[-1500:]}")
 
 
 def one_system(plan: Plan, results: Results, boot: Boot, name: str, machine: Machine, clock: Clock) -> None:

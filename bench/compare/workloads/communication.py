@@ -22,13 +22,13 @@ def bell(system: System) -> float:
     finally:
         for kernel in (host, web):
             kernel.run(f"rmmod {_MODULE}")
-    return float(dict(line.split() for line in text.splitlines())["median"])
+    return float(dict(line.split() for line in text.splitlines())["median"]) / 1000
 
 
 def ping(system: System) -> float:
     """Median round trip between programs."""
     text = system.machine.run(f"shimos ping --json -i 0 -c {system.count(2000)} web", timeout=300).output
-    return float(json.loads(text)["round_trip"]["median_ns"])
+    return float(json.loads(text)["round_trip"]["median_ns"]) / 1000
 
 
 def perf(system: System) -> float:
@@ -44,7 +44,7 @@ GROUP = Group(
         Workload(
             "ikc-rtt",
             "round trip of a packet between kernels, doorbell both ways",
-            "ns",
+            "us",
             bell,
             systems=("shimos",),
             clocks=_BOTH,
@@ -54,7 +54,7 @@ GROUP = Group(
         Workload(
             "ikc-ping",
             "round trip between programs of two kernels (shimos ping)",
-            "ns",
+            "us",
             ping,
             systems=("shimos",),
             clocks=_BOTH,

@@ -9,12 +9,12 @@ from bench.compare.workload import Group, Workload
 
 
 def direct(mode: str, size: int, depth: int, count: int) -> Callable[[System], float]:
-    """Nanoseconds per request."""
+    """Microseconds per request."""
 
     def run(system: System) -> float:
         with system.jobs(1) as (kernel,):
             turns = max(system.count(count), 4 * depth)
-            return float(kernel.run(f"/bench/direct_io {kernel.ram} {mode} {size} {depth} {turns}").split()[0])
+            return float(kernel.run(f"/bench/direct_io {kernel.ram} {mode} {size} {depth} {turns}").split()[0]) / 1000
 
     return run
 
@@ -24,7 +24,7 @@ def _row(mode: str, size: int, depth: int, count: int, paper: dict[str, str]) ->
     return Workload(
         f"ram-{mode}-{size >> 10}k-{depth}",
         f"{mode} {kib}, depth {depth}",
-        "ns",
+        "us",
         direct(mode, size, depth, count),
         clocks=("times", "instructions"),
         paper=paper,
