@@ -46,7 +46,9 @@ class XenMachine(Machine):
 
     def _boot(self, config: qemu.Config) -> None:
         linux = f"{config.kernel} {config.cmdline.replace('console=ttyS0', 'console=hvc0')},{config.initrd}"
-        super()._boot(replace(config, kernel=hypervisor(), cmdline=_XEN, initrd=Path(linux)))
+        # Linux has 8 such consoles, and Xen's own is one of them.
+        shells = config.shells - 1
+        super()._boot(replace(config, kernel=hypervisor(), cmdline=_XEN, initrd=Path(linux), shells=shells))
 
 
 def hypervisor() -> Path:
