@@ -52,12 +52,15 @@ def shell_syntax() -> None:
         "bench/start",
         "bench/ikc",
         "bench/kml",
+        "bench/run",
+        "bench/check",
         "lab/debug/build",
         "lab/debug/run",
     ):
         run("dash", "-n", SRC / script)
     for script in ("host-init", "host-shell", "host-initramfs", "partition-init"):
         run("busybox", "sh", "-n", SRC / "lab" / "guest" / script)
+    run("dash", "-n", SRC / "bench" / "guest" / "init")
 
 
 def rust_format() -> None:

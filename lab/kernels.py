@@ -20,6 +20,8 @@ FLAVOURS = {
     "6.12": ("trixie", "cloud"),
     "6.1": ("bookworm", "cloud"),
     "6.12-rt": ("trixie", "rt"),
+    # for every kind of hardware, and the one that can be Xen's first domain
+    "6.12-generic": ("trixie", ""),
     "6.1-rt": ("bookworm", "rt"),
     # what an updated machine runs: stable releases change the kernel's interfaces, too
     "6.12-security": ("trixie-security", "cloud"),
@@ -96,7 +98,7 @@ def update(force: bool = False) -> None:
 def _resolve(flavour: str) -> str:
     update()
     suite, kind = FLAVOURS[flavour]
-    meta = f"linux-image-{kind}-amd64/{suite}"
+    meta = f"linux-image-{kind}-amd64/{suite}".replace("--", "-")
     # The suite must be named: Debian 12's security archive carries 6.12 too.
     depends = run("apt-cache", "depends", meta)
     match = re.search(r"Depends: linux-image-(\d\S+)", depends)

@@ -30,7 +30,6 @@ from lab.shell import Result, Shell
 #: The bare busybox initrd, on every machine.
 LAB_INITRD = "/boot/lab-initrd.img"
 
-_BOOT_SECONDS = 120.0
 _BOOT_TRIES = 4
 _TAIL = 4000
 
@@ -49,6 +48,9 @@ class Machine:
     has beside the disks it boots from.  ``pci`` are devices behind PCIe ports,
     which could be given to partitions.
     """
+
+    #: Seconds within which the machine has shells.
+    BOOT_SECONDS = 120.0
 
     def __init__(
         self,
@@ -192,7 +194,7 @@ class Machine:
             channel.delaybeforesend = None
             self._shells[number] = Shell(channel, f"host shell {number}", context=self._context)
         for number in range(config.shells):
-            self._wait_for_banner(self._shells[number], started + _BOOT_SECONDS)
+            self._wait_for_banner(self._shells[number], started + self.BOOT_SECONDS)
         self.boot_seconds = time.monotonic() - started
 
     def _wait_for_banner(self, shell: Shell, deadline: float) -> None:
@@ -205,7 +207,7 @@ class Machine:
                 if faults.emulator_fault(console):
                     raise BootError(f"died of a known emulator fault:\n{console[-_TAIL:]}") from None
                 if time.monotonic() > deadline:
-                    raise BootError(f"no shell after {_BOOT_SECONDS:g} s:\n{console[-_TAIL:]}") from None
+                    raise BootError(f"no shell after {self.BOOT_SECONDS:g} s:\n{console[-_TAIL:]}") from None
             except pexpect.EOF:
                 text = self.emulator.console()[-_TAIL:] + self.emulator.errors()
                 raise BootError(f"the machine died while booting:\n{text}") from None
@@ -275,10 +277,29 @@ class Machine:
         assert match, f"no forwarding to {address}:{port}: {error}{known}"
         return int(match[1])
 
+    def site(self, port: int, address: str = "10.0.2.15") -> str:
+        """The same, of a web server there, as a URL."""
+        return f"http://127.0.0.1:{self.forward(port, address)}"
+
     def _monitor(self, command: str) -> str:
         return str(self.qmp("human-monitor-command", **{"command-line": command}))
 
     # Facts -----------------------------------------------------------------
+
+    @property
+    def accelerator(self) -> str:
+        """``kvm``, ``tcg`` or ``icount``."""
+        return self.emulator.config.accel
+
+    @property
+    def process(self) -> int | None:
+        """The emulator, if there is one."""
+        return self.emulator.process.pid
+
+    @property
+    def nics(self) -> Sequence[Nic]:
+        """Its cards."""
+        return self._nics
 
     def vmlinuz(self, flavour: str) -> str:
         """Path of a stock kernel on the machine."""

@@ -31,6 +31,8 @@ class PartitionConsole:
             shell.channel, f"partition {name}", program="sh", guard=_GUARD, context=lambda: self._describe()
         )
         self.name = name
+        #: What leads to the console in the host's shell, and what that says first.
+        self.command, self.greeting = f"shimos console {shlex.quote(name)}", "shimos: connected to"
         self.on_close: Callable[[], None] = lambda: None
 
     def attach(self, timeout: float, login: str = "") -> None:
@@ -38,7 +40,7 @@ class PartitionConsole:
         # Should the console end, its caller's shell must not take what is meant
         # for the partition.
         self._host.run("true")
-        self._host.send(f"{_GUARD}=guarded; shimos console {shlex.quote(self.name)}\n".encode())
+        self._host.send(f"{_GUARD}=guarded; {self.command}\n".encode())
         # A prompt may have been printed long ago or not yet: ask until the
         # answer comes.  A new word each time, for the console repeats what it
         # still has; in two parts, which an echo leaves apart.
@@ -49,7 +51,8 @@ class PartitionConsole:
         )
         ended = rf"shimos: (?!connected|warning)[^\n]*\n|{word}-{GUARDED}-"
         deadline = time.monotonic() + timeout
-        self._expect_or_end(rf"shimos: connected to [^\n]*\n|{ended}", "connected to", timeout)
+        if self.greeting:
+            self._expect_or_end(rf"{self.greeting}[^\n]*\n|{ended}", self.greeting, timeout)
         if login:
             self._log_in(login, deadline)
         while True:

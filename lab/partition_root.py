@@ -54,15 +54,19 @@ def root_tree() -> Path:
 
 def partition_root(flavour: str = "6.12") -> Path:
     """An ext4 image of it with that kernel's modules; use a throw-away layer or a copy."""
-    tree = root_tree()
+    return with_modules("partition-root", root_tree(), flavour, NAME, "making the partitions' root disk")
+
+
+def with_modules(name: str, tree: Path, flavour: str, label: str, what: str) -> Path:
+    """An ext4 image of a cached tree with a kernel's modules; ``label`` is the file system's."""
     (kernel,) = kernels.get(flavour)
 
     def build(target: Path) -> None:
         # In a mount namespace, for the modules shall not be copied first.
         script = 'mount --bind "$1" "$2" && exec "${@:3}"'
-        image = ("python3", "-m", "lab.files", tree, target, str(_SPARE), NAME)
+        image = ("python3", "-m", "lab.files", tree, target, str(_SPARE), label)
         modules = (kernel.root / "lib" / "modules", tree / "usr" / "lib" / "modules")
         run("unshare", "--mount", "--propagation", "unchanged", "bash", "-c", script, "bash", *modules, *image)
 
     key = cache.digest(tree.name, kernel.version, Path(__file__))
-    return cache.make(f"partition-root-{flavour}.ext4", key, f"making the partitions' root disk ({flavour})", build)
+    return cache.make(f"{name}-{flavour}.ext4", key, f"{what} ({flavour})", build)

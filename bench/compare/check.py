@@ -1,0 +1,112 @@
+"""A guard against getting slower: `bench/check`.
+
+Counts instructions of what repeats to the last digit, on native Linux and on a
+partition, and compares with bench/baseline.json: more than 5 % above it fails.
+Counts hold for one kernel version; `--update` writes a new baseline, to be
+committed with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.compare import run
+from bench.compare.results import Results
+from bench.compare.workloads import WORKLOADS
+from lab.cache import remove
+from lab.kernels import get
+from lab.paths import CACHE, SRC
+
+BASELINE = SRC / "bench" / "baseline.json"
+TOLERANCE = 0.05
+#: What is ours, and what it stands on.
+SYSTEMS = ("native", "shimos")
+#: What two CPUs do at once does not repeat so well: it depends on who is first.
+UNSTEADY = frozenset({"pipe-other", "unix-other"})
+
+
+@dataclass(frozen=True)
+class Line:
+    """One comparison."""
+
+    what: str
+    before: float | None
+    now: float | None
+
+    @property
+    def change(self) -> float | None:
+        """Of the count; None if one of the two is missing."""
+        return self.now / self.before - 1 if self.before and self.now else None
+
+    @property
+    def bad(self) -> bool:
+        """Too many more, or not measured any more."""
+        if self.before is None:
+            return False
+        return self.change is None or self.change > TOLERANCE
+
+    def __str__(self) -> str:
+        before, now = (f"{v:,.0f}" if v else "-" for v in (self.before, self.now))
+        change = f"{self.change:+.1%}" if self.change is not None else ""
+        return f"| {self.what} | {before} | {now} | {change} | {'WORSE' if self.bad else 'ok'} |"
+
+
+def compare(before: Mapping[str, float], now: Mapping[str, float]) -> list[Line]:
+    """All that one of the two has."""
+    return [Line(what, before.get(what), now.get(what)) for what in sorted({*before, *now})]
+
+
+def count(directory: Path) -> dict[str, float]:
+    """Instructions by ``system workload``; the smaller of two runs, for noise only adds."""
+    chosen = tuple(w for w in WORKLOADS if "instructions" in w.clocks and w.name not in UNSTEADY)
+    plan = run.Plan(SYSTEMS, chosen, ("instructions",), 2, run.QUICK, "check")
+    file = directory / "check.jsonl"
+    remove(file)
+    results = Results(file)
+    run.everything(plan, results)
+    found = {}
+    for workload in chosen:
+        for system in SYSTEMS:
+            values = results.values(system, workload.name, "instructions", "check")
+            if values:
+                found[f"{system} {workload.name}"] = round(min(values), 1)
+    return found
+
+
+def main() -> int:
+    """Status 1 if anything got worse."""
+    parser = argparse.ArgumentParser(
+        prog="bench/check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--update", action="store_true", help="what is counted now is the baseline from now on")
+    args = parser.parse_args()
+    (kernel,) = get("6.12")
+    now = count(CACHE)
+    if args.update:
+        BASELINE.write_text(
+            json.dumps({"kernel": kernel.version, "instructions": now}, indent=1, sort_keys=True) + "\n"
+        )
+        print(f"the baseline has {len(now)} counts now")
+        return 0
+    baseline = json.loads(BASELINE.read_text())
+    lines = compare(baseline["instructions"], now)
+    print("| what | baseline | now | change | |\n| --- | --- | --- | --- | --- |", *lines, sep="\n")
+    if baseline["kernel"] != kernel.version:
+        print(
+            f"\nThe baseline is of kernel {baseline['kernel']}, this is {kernel.version}: native's changes are the kernel's."
+        )
+    worse = [line.what for line in lines if line.bad]
+    if worse:
+        print(f"\nMore than {TOLERANCE:.0%} worse: {', '.join(worse)}")
+    middle = statistics.median(line.change for line in lines if line.change is not None)
+    print(f"\nMiddle of all changes: {middle:+.1%}")
+    return 1 if worse else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

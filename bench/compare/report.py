@@ -1,0 +1,158 @@
+"""The report: a page, a summary in Markdown, plots, and the tables as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import markdown as markdown_library
+
+from bench.compare import charges, plots, statistics, tables
+from bench.compare.results import CLOCKS, Clock, Results
+from bench.compare.statistics import Summary
+from bench.compare.workload import Group
+from bench.compare.workloads import GROUPS
+from lab.machine import Machine
+
+_STYLE = """
+body { font-family: sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; line-height: 1.4 }
+table { border-collapse: collapse; font-size: 85% } td, th { border: 1px solid #bbb; padding: .25em .5em; text-align: left }
+img { max-width: 100% } h2 { margin-top: 2em }
+"""
+
+
+def facts(machine: Machine) -> dict[str, str]:
+    """What the figures are from."""
+    accel = machine.accelerator
+    return {
+        "machine": f"4 CPUs, {machine.options['memory']}, accelerator {accel}",
+        "emulated": "yes" if accel in ("tcg", "icount") else "no",
+        "host": machine.run("grep -m1 'model name' /proc/cpuinfo | cut -d: -f2").output.strip(),
+        "kernel": machine.versions[machine.flavour],
+        "developer's machine": f"{_cpu()}, {len(os.sched_getaffinity(0))} CPUs",
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    }
+
+
+def _cpu() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown CPU")
+
+
+def keep_facts(directory: Path, clock: Clock, systems: str, found: dict[str, str]) -> None:
+    """For the report, which may be written another day."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / f"facts-{clock}-{systems}.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+def write(directory: Path, results: Results, commit: str) -> Path:
+    """Everything; returns the page."""
+    directory.mkdir(parents=True, exist_ok=True)
+    text = [_head(directory, commit) + _busy(results, commit)]
+    behind: list[str] = []
+    everything: dict[str, Any] = {"commit": commit, "tables": {}}
+    for group in GROUPS:
+        parts = []
+        for clock in CLOCKS:
+            found = tables.rows(group, results, clock, commit)
+            if not found:
+                continue
+            everything["tables"][f"{group.name}-{clock}"] = [_raw(row) for row in found]
+            behind += [_explained(row, clock) for row in found if row.behind and group.name != "emulator"]
+            parts.append(f"{_caption(clock)}\n\n{tables.markdown(found, clock)}")
+            stem = plots.draw(directory, group, clock, found)
+            if stem:
+                parts.append(f"![{group.title}, {clock}]({stem}.svg)")
+            parts += _failures(found)
+        if parts:
+            text.append(_section(group, parts, charges.measured(results, commit)))
+    text.append("## Where SHIMOS is behind native Linux\n\n" + ("\n".join(behind) or "Nowhere by more than 5 %."))
+    summary = "\n\n".join(text) + "\n"
+    (directory / "summary.md").write_text(summary)
+    (directory / "report.json").write_text(json.dumps(everything, indent=1) + "\n")
+    return _page(directory, summary)
+
+
+def _head(directory: Path, commit: str) -> str:
+    lines = [
+        "# Native Linux, SHIMOS, KVM and Xen on the same machine",
+        "",
+        "Ratios are times native Linux' speed in the same run: 1.00 is native, more is faster, whatever the unit."
+        " Figures are medians, the middle half of the runs in brackets; \\* marks a difference to native that"
+        f" Welch's test finds significant at {statistics.LEVEL:.0%}, as in the papers. Papers: SHIMOS 2008 and 2009 (see"
+        " README), real hardware, their ratio to native Linux unless it says otherwise.",
+        "",
+        f"Commit {commit}. All of it again: `./bench/run`.",
+    ]
+    emulated = False
+    for file in sorted(directory.glob("facts-*.json")):
+        found = json.loads(file.read_text())
+        emulated |= found.pop("emulated") == "yes"
+        lines += ["", f"- {file.stem.removeprefix('facts-')}: " + "; ".join(f"{k} {v}" for k, v in found.items())]
+    if emulated:
+        lines += [
+            "",
+            "**Times are an emulator's. None of them is a hardware time**, and those that need another CPU to"
+            " wake up vary by a factor of two. Instruction counts repeat; they know nothing of caches, pipelines"
+            " or what a VM exit costs a real CPU.",
+        ]
+    return "\n".join(lines)
+
+
+def _busy(results: Results, commit: str) -> str:
+    others = results.others("times", commit)
+    if not others:
+        return ""
+    middle = Summary.of(others)
+    return (
+        f"\n\nWhile times were measured, other work used {middle.median:.1f} of the computer's CPUs (middle half of the"
+        f" runs {middle.low:.1f} to {middle.high:.1f}, at most {max(others):.1f}): the less, the more the times mean."
+    )
+
+
+def _caption(clock: Clock) -> str:
+    if clock == "times":
+        return "*By time.*"
+    return "*By instructions of all kernels together, counted; one emulated CPU runs at a time.*"
+
+
+def _section(group: Group, parts: list[str], measured: str) -> str:
+    charged = f"What the machine charges: {group.charges} {measured}".rstrip()
+    notes = "\n".join(f"- {note}" for note in (*group.notes, charged))
+    return "\n\n".join([f"## {group.title}", *parts, notes])
+
+
+def _explained(row: tables.Row, clock: Clock) -> str:
+    cell = row.cells["shimos"]
+    doubt = ""
+    if clock == "times" and (cell.p is None or cell.p >= statistics.LEVEL):
+        doubt = " Not significant." if cell.p is not None else " Too few runs to tell."
+    return f"- {row.workload.what}, by {clock}: {cell.speed:.2f}.{doubt} {row.workload.why}".rstrip()
+
+
+def _failures(found: list[tables.Row]) -> list[str]:
+    return [
+        f"`{row.workload.name}` on {tables.TITLES[system]} failed: `{cell.error.splitlines()[0][:200]}`"
+        for row in found
+        for system, cell in row.cells.items()
+        if cell.error
+    ]
+
+
+def _raw(row: tables.Row) -> dict[str, Any]:
+    cells = {s: asdict(c) for s, c in row.cells.items() if c.summary or c.error}
+    return {"work": row.workload.name, "what": row.workload.what, "unit": row.workload.unit, "cells": cells}
+
+
+def _page(directory: Path, summary: str) -> Path:
+    body = markdown_library.markdown(summary, extensions=["tables"])
+    page = directory / "index.html"
+    title = "SHIMOS, measured"
+    page.write_text(
+        f'<!DOCTYPE html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>{body}</html>\n'
+    )
+    return page
