@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -110,6 +111,13 @@ pub enum Command {
     ///
     /// Works on the host and in a partition.
     Ikc(Json),
+    /// Run programs in kernel mode, and show which do
+    ///
+    /// The module shimos_kml runs programs of the administrator's choice in ring 0, as
+    /// ordinary processes, so that their system calls cost less. Ring 0 is ring 0: such
+    /// a program can do whatever the kernel can. Works on the host and in a partition.
+    #[command(subcommand)]
+    Trust(Trust),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Write the man pages into a directory
@@ -344,6 +352,30 @@ fn detach_key(text: &str) -> Result<DetachKey, String> {
     Ok(DetachKey(key))
 }
 
+#[derive(Debug, Subcommand)]
+pub enum Trust {
+    /// Run a program in kernel mode, wherever its file lies
+    ///
+    /// The file and its directories must be root's alone to write. What is known to be
+    /// refused is said before the program starts; the kernel has the last word, and
+    /// `shimos trust status` shows it. The exit code is the program's, or 1 if it could
+    /// not be started.
+    Run(TrustRun),
+    /// Show what runs in kernel mode, what was refused, and what is counted
+    Status(Json),
+}
+
+#[derive(Debug, Args)]
+pub struct TrustRun {
+    /// The program, found in PATH as usual, and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        value_name = "PROGRAM [ARGS]"
+    )]
+    pub command: Vec<OsString>,
+}
+
 #[derive(Debug, Args)]
 pub struct Names {
     #[arg(required = true, value_name = "NAME")]
@@ -497,6 +529,22 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_program_is_its_own() {
+        for line in [
+            "shimos trust run ls -l --json -v",
+            "shimos trust run -- ls -l --json -v",
+        ] {
+            let cli = parse(line).unwrap();
+            let Command::Trust(Trust::Run(run)) = cli.command else {
+                panic!()
+            };
+            assert_eq!(run.command, ["ls", "-l", "--json", "-v"]);
+            assert!(!cli.verbose);
+        }
+        assert!(parse("shimos trust status --json").is_ok());
+    }
+
+    #[test]
     fn bad_usage_says_what_is_wrong() {
         for (line, word) in [
             ("shimos run", "NAME"),
@@ -518,6 +566,9 @@ mod tests {
             ("shimos ping web -i -1", "-1"),
             ("shimos perf web -s 1X", "unit"),
             ("shimos console web --detach-key abc", "one character"),
+            ("shimos trust", "status"),
+            ("shimos trust run", "PROGRAM"),
+            ("shimos trust run --frob ls", "--frob"),
         ] {
             let error = parse(line).unwrap_err();
             assert!(error.contains(word), "{line}: {error}");

@@ -1,6 +1,7 @@
 //! The command-line tool of SHIMOS.
 
 mod abi;
+mod check;
 mod cli;
 mod commands;
 mod config;
@@ -18,7 +19,9 @@ mod initrd;
 mod interrupt;
 mod kernel_cmdline;
 mod kernel_image;
+mod kernel_log;
 mod kloader;
+mod kml;
 mod lookup;
 mod modules;
 mod name;
@@ -38,7 +41,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command};
+use cli::{Cli, Command, Trust};
 use error::Result;
 use kloader::KLoader;
 
@@ -70,6 +73,8 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Attach(args) => commands::attach::run(&args),
         Command::Detach(args) => commands::detach::run(&args),
         Command::Devices(args) => commands::devices::run(&args),
+        Command::Trust(Trust::Run(args)) => commands::trust::run(&args),
+        Command::Trust(Trust::Status(args)) => commands::trust::status(&args),
         command => with_device(command, &KLoader::open()?, verbose),
     }
 }
@@ -94,6 +99,7 @@ fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> 
         | Command::Attach(_)
         | Command::Detach(_)
         | Command::Devices(_)
+        | Command::Trust(_)
         | Command::Completions { .. }
         | Command::Man { .. } => Ok(()),
     }

@@ -25,6 +25,8 @@ fn wrong_usage_is_2() {
         &["attach", "web"],
         &["attach", "web", "--disk", "a,rw"],
         &["detach", "web"],
+        &["trust"],
+        &["trust", "run"],
     ] {
         let output = shimos(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -97,6 +99,32 @@ fn without_a_back_end_it_is_1_with_one_line_of_why() {
 }
 
 #[test]
+fn without_kernel_mode_it_is_1_with_one_line_of_why() {
+    if Path::new("/sys/module/shimos_kml").exists() {
+        return;
+    }
+    for (args, word) in [
+        (&["trust", "run", "sh"][..], "shimos_kml is not loaded"),
+        (&["trust", "run", "--", "/bin/sh"], "modprobe shimos_kml"),
+        (&["trust", "run", "no-such-program"], "no program"),
+    ] {
+        let output = shimos(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            text.starts_with("shimos: ") && text.contains(word),
+            "{text}"
+        );
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(output.stdout.is_empty());
+    }
+    let output = shimos(&["trust", "status", "--json"]);
+    assert!(output.status.success(), "that is an answer");
+    let status: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(status["loaded"], false);
+}
+
+#[test]
 fn doctor_is_json_or_text_and_never_more_than_1() {
     let output = shimos(&["doctor", "--json"]);
     assert!(output.status.code().unwrap() <= 1);
@@ -106,6 +134,9 @@ fn doctor_is_json_or_text_and_never_more_than_1() {
     let ok = checks.iter().all(|c| c["verdict"] != "fail");
     assert_eq!(report["ok"], ok);
     assert_eq!(output.status.success(), ok);
+    let section = &report["kernel_mode"];
+    assert!(section["checks"].as_array().unwrap().len() > 2);
+    assert!(section["possible"].is_boolean());
     assert!(!shimos(&["doctor"]).stdout.is_empty());
 }
 
@@ -125,6 +156,7 @@ fn completions_and_man_pages() {
     );
     assert!(directory.join("shimos.1").exists());
     assert!(directory.join("shimos-run.1").exists());
+    assert!(directory.join("shimos-trust-run.1").exists());
     let output = shimos(&["man", "/proc/nowhere"]);
     assert_eq!(output.status.code(), Some(1));
 }

@@ -5,6 +5,7 @@
 
 pub mod devices;
 mod field;
+pub mod kml;
 pub mod loops;
 mod raw;
 mod shared;

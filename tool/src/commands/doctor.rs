@@ -1,70 +1,29 @@
 //! `shimos doctor`: what this machine can do and what is missing.
 
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::OFlag;
 use serde::Serialize;
 
 use crate::abi::ABI_VERSION;
+use crate::check::{self, Check, Verdict};
 use crate::cli;
 use crate::device::{Device, Info};
 use crate::devices::node;
+use crate::devices::system::System;
 use crate::error::{Error, Result, io_text};
 use crate::kloader::{self, KLoader};
-use crate::{cpulist, initrd, kernel_image, modules, output, partition_modules, pci, size};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Verdict {
-    Ok,
-    Warn,
-    Fail,
-}
-
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct Check {
-    name: &'static str,
-    verdict: Verdict,
-    /// What was found.
-    found: String,
-    /// What to do about it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fix: Option<String>,
-}
-
-impl Check {
-    fn ok(name: &'static str, found: impl Into<String>) -> Self {
-        Check {
-            name,
-            verdict: Verdict::Ok,
-            found: found.into(),
-            fix: None,
-        }
-    }
-
-    fn warn(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Check {
-            verdict: Verdict::Warn,
-            fix: Some(fix.into()),
-            ..Check::ok(name, found)
-        }
-    }
-
-    fn fail(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
-        Check {
-            verdict: Verdict::Fail,
-            ..Check::warn(name, found, fix)
-        }
-    }
-}
+use crate::kml::{caller, support};
+use crate::{
+    cpulist, initrd, kernel_image, kernel_log, modules, output, partition_modules, pci, size,
+};
 
 #[derive(Serialize)]
 struct Report {
     ok: bool,
     checks: Vec<Check>,
+    kernel_mode: support::Report,
 }
 
 pub fn run(args: &cli::Json) -> Result<()> {
@@ -75,33 +34,24 @@ pub fn run(args: &cli::Json) -> Result<()> {
     checks.push(shared_devices(&host));
     checks.extend(partition_parts(Path::new("/boot")));
     let ok = checks.iter().all(|c| c.verdict != Verdict::Fail);
+    let kernel_mode = support::report(&System::real());
     if args.json {
-        output::json(&Report { ok, checks })?;
+        output::json(&Report {
+            ok,
+            checks,
+            kernel_mode,
+        })?;
     } else {
         output::line(text(&checks))?;
+        output::line(kernel_mode.text())?;
     }
     if ok { Ok(()) } else { Err(Error::Reported(1)) }
 }
 
 fn text(checks: &[Check]) -> String {
-    let width = checks.iter().map(|c| c.name.len()).max().unwrap_or(0);
-    let mut lines = Vec::new();
-    for check in checks {
-        let verdict = match check.verdict {
-            Verdict::Ok => "ok",
-            Verdict::Warn => "warn",
-            Verdict::Fail => "FAIL",
-        };
-        lines.push(format!(
-            "{verdict:<4}  {:<width$}  {}",
-            check.name, check.found
-        ));
-        if let Some(fix) = &check.fix {
-            lines.push(format!("      {:<width$}  -> {fix}", ""));
-        }
-    }
-    let count = |v| checks.iter().filter(|c| c.verdict == v).count();
+    let mut lines = check::lines(checks);
     lines.push(String::new());
+    let count = |v| check::count(checks, v);
     lines.push(match (count(Verdict::Fail), count(Verdict::Warn)) {
         (0, 0) => "This machine is ready.".into(),
         (0, n) => format!("This machine is ready; {n} things to know."),
@@ -422,7 +372,7 @@ impl Host {
         if msr.is_ok_and(|msr| msr.read_exact_at(&mut value, 0x1b).is_ok()) {
             return Some(u64::from_le_bytes(value) & (1 << 10) != 0);
         }
-        let log = self.boot_log()?;
+        let log = kernel_log::read(&self.root)?;
         let on = [
             "x2apic enabled",
             "Enabled x2apic",
@@ -433,32 +383,6 @@ impl Host {
         }
         // Only a log that begins at the beginning proves that it did not say so.
         log.contains("Linux version ").then_some(false)
-    }
-
-    /// The kernel's log as far as it is kept.
-    fn boot_log(&self) -> Option<String> {
-        const MAX_RECORDS: usize = 1 << 16;
-        let mut kmsg = OpenOptions::new()
-            .read(true)
-            .custom_flags(OFlag::O_NONBLOCK.bits())
-            .open(self.root.join("dev/kmsg"))
-            .ok()?;
-        let mut log = String::new();
-        let mut record = [0; 8192];
-        // Each read gives one record; EPIPE means that one was overwritten.
-        for _ in 0..MAX_RECORDS {
-            match kmsg.read(&mut record) {
-                Ok(0) => break,
-                Ok(n) => {
-                    log.push_str(&String::from_utf8_lossy(
-                        record.get(..n).unwrap_or_default(),
-                    ));
-                }
-                Err(e) if e.kind() == ErrorKind::BrokenPipe => {}
-                Err(_) => break,
-            }
-        }
-        Some(log)
     }
 
     fn clock(&self) -> Check {
@@ -488,7 +412,7 @@ impl Host {
         Check::fail(
             NAME,
             format!("the kernel is locked down: {text}"),
-            "turn Secure Boot off in the firmware, or remove lockdown= from the kernel command line",
+            caller::UNLOCK,
         )
     }
 

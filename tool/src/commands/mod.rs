@@ -19,6 +19,7 @@ pub mod run;
 pub mod show;
 pub mod stop;
 pub mod top;
+pub mod trust;
 
 use crate::error::{Error, Result};
 use crate::output;

@@ -1,0 +1,74 @@
+//! What the doctor finds: one line each.
+
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    Ok,
+    Warn,
+    Fail,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub name: &'static str,
+    pub verdict: Verdict,
+    /// What was found.
+    pub found: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
+impl Check {
+    pub fn ok(name: &'static str, found: impl Into<String>) -> Self {
+        Check {
+            name,
+            verdict: Verdict::Ok,
+            found: found.into(),
+            fix: None,
+        }
+    }
+
+    pub fn warn(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Check {
+            verdict: Verdict::Warn,
+            fix: Some(fix.into()),
+            ..Check::ok(name, found)
+        }
+    }
+
+    pub fn fail(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
+        Check {
+            verdict: Verdict::Fail,
+            ..Check::warn(name, found, fix)
+        }
+    }
+}
+
+/// How many have this verdict.
+pub fn count(checks: &[Check], verdict: Verdict) -> usize {
+    checks.iter().filter(|c| c.verdict == verdict).count()
+}
+
+/// A line for each, and one for what to do about it.
+pub fn lines(checks: &[Check]) -> Vec<String> {
+    let width = checks.iter().map(|c| c.name.len()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for check in checks {
+        let verdict = match check.verdict {
+            Verdict::Ok => "ok",
+            Verdict::Warn => "warn",
+            Verdict::Fail => "FAIL",
+        };
+        lines.push(format!(
+            "{verdict:<4}  {:<width$}  {}",
+            check.name, check.found
+        ));
+        if let Some(fix) = &check.fix {
+            lines.push(format!("      {:<width$}  -> {fix}", ""));
+        }
+    }
+    lines
+}

@@ -1,0 +1,40 @@
+//! Programs in kernel mode: the module `shimos_kml` and what it says.
+
+pub mod caller;
+pub mod node;
+pub mod processes;
+pub mod program;
+pub mod support;
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::devices::system::System;
+
+pub const MODULE: &str = "shimos_kml";
+
+/// Where programs are trusted, unless the module is told another place.
+const DIRECTORY: &str = "/trusted";
+
+const S_IWGRP: u32 = 0o020;
+const S_IWOTH: u32 = 0o002;
+const S_ISVTX: u32 = 0o1000;
+const S_ISGID: u32 = 0o2000;
+const S_ISUID: u32 = 0o4000;
+
+/// The module is loaded.
+pub fn loaded(system: &System) -> bool {
+    system.path("sys/module").join(MODULE).exists()
+}
+
+/// The directory whose programs are trusted.
+pub fn directory(system: &System) -> PathBuf {
+    let given = system.read(format!("sys/module/{MODULE}/parameters/directory"));
+    given.map_or_else(|| DIRECTORY.into(), PathBuf::from)
+}
+
+/// Only root's, and nobody else can write it.
+fn roots_own(file: &Metadata) -> bool {
+    file.uid() == 0 && file.mode() & (S_IWGRP | S_IWOTH) == 0
+}
