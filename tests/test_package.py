@@ -10,9 +10,12 @@ from lab.command import run
 from lab.paths import SRC
 
 #: What an installed machine must have.
-IN_TOOL = ("/usr/bin/shimos", "/usr/lib/shimos/init", "shimos@.service", "man1/shimos-run.1.gz", "completions/shimos")
-HEADERS = ("ikc.h", "ring.h", "atomics.h", "shimos_ikc.h")
-MODULES = {"shimos_ikc", "shimos_kloader", "shimos_agent", "shimos_virtio", "shimos_backend"}
+IN_TOOL = (
+    *("/usr/bin/shimos", "/usr/lib/shimos/init", "shimos@.service"),
+    *("man1/shimos-run.1.gz", "man1/shimos-trust-run.1.gz", "completions/shimos"),
+)
+HEADERS = ("ikc.h", "ring.h", "atomics.h", "shimos_ikc.h", "kml.h", "shimos_kml.h")
+MODULES = {"shimos_ikc", "shimos_kloader", "shimos_agent", "shimos_virtio", "shimos_backend", "shimos_kml"}
 
 
 def test_packages(tmp_path: Path) -> None:
@@ -30,6 +33,10 @@ def test_packages(tmp_path: Path) -> None:
     program = tmp_path / "program.c"
     program.write_text('#include <shimos/ikc.h>\nint main(void) { return ikc_find_kernel("web") < 0; }\n')
     run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{include}", "-o", tmp_path / "program", program)
+    # One that may run in kernel mode works without, too.
+    program.write_text("#include <shimos/kml.h>\nint main(void) { kml_init(); return kml_syscall0(39) != getpid(); }\n")
+    run("gcc", "-Wall", "-Wextra", "-Werror", f"-I{include}", "-o", tmp_path / "program", program)
+    run(tmp_path / "program")
 
     run("dpkg", "-x", modules, tmp_path)
     (tmp_path / "dkms").mkdir()
