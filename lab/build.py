@@ -27,15 +27,20 @@ def modules(kernel: Kernel) -> list[Path]:
     return sorted(out.rglob("shimos_*.ko"))
 
 
-def tool() -> Path:
-    """The ``shimos`` tool, a static binary."""
+def _cargo(*options: str) -> Path:
+    """Build static binaries; returns where they are."""
     # A static glibc program needs --target, else cargo would build its own
     # proc-macro plugins statically, which cannot be.
     target = "x86_64-unknown-linux-gnu"
     flags = {"RUSTFLAGS": "-C target-feature=+crt-static"}
+    run("cargo", "build", "--release", "--locked", "--target", target, *options, cwd=SRC / "tool", env=flags)
+    return CACHE / "target" / target / "release"
+
+
+def tool() -> Path:
+    """The ``shimos`` tool, a static binary."""
     with cache.lock("build-tool"), progress.step("building the shimos tool"):
-        run("cargo", "build", "--release", "--locked", "--target", target, cwd=SRC / "tool", env=flags)
-    return CACHE / "target" / target / "release" / "shimos"
+        return _cargo() / "shimos"
 
 
 def init() -> Path:
@@ -66,6 +71,8 @@ def test_programs() -> dict[str, Path]:
             include = [f"-I{SRC / place}" for place in places]
             run("gcc", "-static", "-O2", "-Wall", "-Werror", *include, "-o", program, source, "-lpthread")
             parts[f"{_TESTS}/{source.stem}"] = program
+    with cache.lock("build-tool"):
+        parts[f"{_TESTS}/kml_getpid"] = _cargo("-p", "shimos-kml", "--example", "getpid") / "examples" / "getpid"
     return parts
 
 

@@ -60,19 +60,18 @@ def shell_syntax() -> None:
 
 
 def rust_format() -> None:
-    """Tool, library and benchmark: format."""
-    run("cargo", "fmt", "--check", cwd=_TOOL)
-    run("cargo", "fmt", "--check", cwd=SRC / "lib" / "rust")
-    run("cargo", "fmt", "--check", cwd=SRC / "bench" / "ring" / "rtrb")
+    """Tool, libraries and benchmark: format."""
+    for place in ("tool", "lib/rust", "lib/rust-kml", "bench/ring/rtrb"):
+        run("cargo", "fmt", "--check", cwd=SRC / place)
 
 
 def clippy() -> None:
-    """Tool: clippy."""
+    """Tool and libraries: clippy."""
     run("cargo", "clippy", "--locked", "--all-targets", "--", "-D", "warnings", cwd=_TOOL)
 
 
 def rust_tests() -> None:
-    """Tool: unit tests."""
+    """Tool and libraries: unit tests."""
     run("cargo", "test", "--locked", cwd=_TOOL)
 
 

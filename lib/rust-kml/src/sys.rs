@@ -1,0 +1,209 @@
+//! All the `unsafe` code of this crate: the calls, and the question where to jump to.
+#![allow(unsafe_code)]
+
+use core::arch::asm;
+use core::sync::atomic::Ordering;
+
+use crate::{ENTRY, Errno};
+
+const OPEN: usize = 2;
+const CLOSE: usize = 3;
+const IOCTL: usize = 16;
+const O_CLOEXEC: usize = 0o2_000_000;
+const DEVICE: &core::ffi::CStr = c"/dev/shimos-kml";
+
+/// `struct shimos_kml_entry`
+#[repr(C)]
+#[derive(Debug)]
+pub struct Entry {
+    pub size: u32,
+    pub version: u32,
+    pub entry: u64,
+}
+
+pub const VERSION: u32 = 1;
+
+/// `SHIMOS_KML_ENTRY`: `_IOWR('K', 0x63, struct shimos_kml_entry)`
+pub const ENTRY_CALL: usize =
+    (3 << 30) | (size_of::<Entry>() << 16) | ((b'K' as usize) << 8) | 0x63;
+
+/// The kernel's answer.
+pub fn entry() -> Result<usize, Errno> {
+    let mut argument = Entry {
+        size: size_of::<Entry>() as u32,
+        version: VERSION,
+        entry: 0,
+    };
+    // SAFETY: open reads the name, which ends with NUL.
+    let fd = check(unsafe { syscall2(OPEN, DEVICE.as_ptr() as usize, O_CLOEXEC) })?;
+    // SAFETY: the structure is the one the call is defined with, and lives through it.
+    let done = check(unsafe { syscall3(IOCTL, fd, ENTRY_CALL, &raw mut argument as usize) });
+    // SAFETY: the descriptor is ours and is not used any more.
+    unsafe { syscall1(CLOSE, fd) };
+    done.map(|_| argument.entry as usize)
+}
+
+fn check(result: isize) -> Result<usize, Errno> {
+    match usize::try_from(result) {
+        Ok(value) => Ok(value),
+        Err(_) => Err(Errno(i32::try_from(-result).unwrap_or(i32::MAX))),
+    }
+}
+
+/// A system call with six arguments; returns what the kernel does: a negative errno,
+/// or a result. Any call will do; only flags other than the program's usual ones are
+/// not kept.
+///
+/// # Safety
+/// As for any system call: what `number` does with these arguments must not break the
+/// program's memory or what the rest of it relies on.
+#[inline]
+pub unsafe fn syscall6(
+    number: usize,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> isize {
+    let entry = ENTRY.load(Ordering::Relaxed);
+    let result;
+    if entry != 0 {
+        // SAFETY: the kernel gave this address for that; it takes the registers of
+        // SYSCALL and returns to rcx with rcx and r11 changed, on the stack of before.
+        // It restarts an interrupted call two bytes before where it would return to:
+        // there is a short jump, back to the start.
+        unsafe {
+            asm!(
+                "2: lea rcx, [rip + 3f]",
+                "jmp {entry}",
+                ".byte 0xeb, 2b - 3f",
+                "3:",
+                entry = in(reg) entry,
+                inlateout("rax") number => result,
+                in("rdi") a,
+                in("rsi") b,
+                in("rdx") c,
+                in("r10") d,
+                in("r8") e,
+                in("r9") f,
+                out("rcx") _,
+                out("r11") _,
+                options(nostack),
+            );
+        }
+    } else {
+        // SAFETY: the caller answers for what the call does; it changes rcx and r11.
+        unsafe {
+            asm!(
+                "syscall",
+                inlateout("rax") number => result,
+                in("rdi") a,
+                in("rsi") b,
+                in("rdx") c,
+                in("r10") d,
+                in("r8") e,
+                in("r9") f,
+                out("rcx") _,
+                out("r11") _,
+                options(nostack),
+            );
+        }
+    }
+    result
+}
+
+/// With three, which most calls have at most.
+///
+/// # Safety
+/// See [`syscall6`].
+#[inline]
+pub unsafe fn syscall3(number: usize, a: usize, b: usize, c: usize) -> isize {
+    let entry = ENTRY.load(Ordering::Relaxed);
+    let result;
+    if entry != 0 {
+        // SAFETY: see syscall6().
+        unsafe {
+            asm!(
+                "2: lea rcx, [rip + 3f]",
+                "jmp {entry}",
+                ".byte 0xeb, 2b - 3f",
+                "3:",
+                entry = in(reg) entry,
+                inlateout("rax") number => result,
+                in("rdi") a,
+                in("rsi") b,
+                in("rdx") c,
+                out("rcx") _,
+                out("r11") _,
+                options(nostack),
+            );
+        }
+    } else {
+        // SAFETY: see syscall6().
+        unsafe {
+            asm!(
+                "syscall",
+                inlateout("rax") number => result,
+                in("rdi") a,
+                in("rsi") b,
+                in("rdx") c,
+                out("rcx") _,
+                out("r11") _,
+                options(nostack),
+            );
+        }
+    }
+    result
+}
+
+/// Without arguments.
+///
+/// # Safety
+/// See [`syscall6`].
+#[inline]
+pub unsafe fn syscall0(number: usize) -> isize {
+    // SAFETY: the caller answers for what the call does.
+    unsafe { syscall3(number, 0, 0, 0) }
+}
+
+/// With one argument.
+///
+/// # Safety
+/// See [`syscall6`].
+#[inline]
+pub unsafe fn syscall1(number: usize, a: usize) -> isize {
+    // SAFETY: see syscall0().
+    unsafe { syscall3(number, a, 0, 0) }
+}
+
+/// With two.
+///
+/// # Safety
+/// See [`syscall6`].
+#[inline]
+pub unsafe fn syscall2(number: usize, a: usize, b: usize) -> isize {
+    // SAFETY: see syscall0().
+    unsafe { syscall3(number, a, b, 0) }
+}
+
+/// With four.
+///
+/// # Safety
+/// See [`syscall6`].
+#[inline]
+pub unsafe fn syscall4(number: usize, a: usize, b: usize, c: usize, d: usize) -> isize {
+    // SAFETY: see syscall0().
+    unsafe { syscall6(number, a, b, c, d, 0, 0) }
+}
+
+/// With five.
+///
+/// # Safety
+/// See [`syscall6`].
+#[inline]
+pub unsafe fn syscall5(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize) -> isize {
+    // SAFETY: see syscall0().
+    unsafe { syscall6(number, a, b, c, d, e, 0) }
+}
