@@ -170,29 +170,6 @@ def test_status_is_for_root(loaded: Machine) -> None:
 SOMEBODY = "setpriv --reuid 1000 --inh-caps +sys_rawio,+dac_override --ambient-caps +sys_rawio,+dac_override"
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize(
-    ("make", "caller", "words", "gate"),
-    [
-        (
-            f"install -m 775 {BASIC} /tmp/bad",
-            "",
-            ("others than root may write it", "chmod go-w /tmp/bad"),
-            "root's alone",
-        ),
-        (f"install -o 1000 {BASIC} /tmp/bad", "", ("others than root", "chown root /tmp/bad"), "root's alone"),
-        (f"install -m 2755 -g 8 {BASIC} /tmp/bad", "", ("setgid", "more rights", "install -m 755"), "more rights"),
-        (f"install -m 4755 {BASIC} /tmp/bad", SOMEBODY, ("setuid", "more rights"), "more rights"),
-        (
-            f"mkdir -m 777 /tmp/dir && install {BASIC} /tmp/dir/bad && ln -s dir/bad /tmp/bad",
-            "",
-            ("may write the directory /tmp/dir", TRUSTED),
-            "directory",
-        ),
-        (
-            f"mkdir /tmp/dir && mount -t tmpfs -o nosuid,mode=755 none /tmp/dir && install {BASIC} /tmp/dir/bad"
-            " && ln -s dir/bad /tmp/bad",
-=======
 @pytest.fixture
 def place(loaded: Machine) -> Iterator[str]:
     """A directory on a file system that is not nosuid, as /tmp is."""
@@ -216,31 +193,11 @@ def place(loaded: Machine) -> Iterator[str]:
         ),
         (
             "mkdir dir && mount -t tmpfs -o nosuid,mode=755 none dir && install $BASIC dir/bad && ln -s dir/bad bad",
->>>>>>> 862b8e60cb776bc43c8f6a813673dbda5094c139
             "",
             ("nosuid", "copy"),
             "nosuid",
         ),
     ],
-<<<<<<< HEAD
-)
-def test_files(loaded: Machine, make: str, caller: str, words: tuple[str, ...], gate: str) -> None:
-    """The tool says before what the gate would do, and the gate does it."""
-    loaded.run(make)
-    before = status(loaded)["refused"]
-    assert "cpl" not in refused(loaded, f"{caller} {RUN} /tmp/bad 1", *words, status=1)
-    assert status(loaded)["refused"] == before, "it was not tried"
-    assert loaded.run(f"{caller} {PROGRAMS}/kml_call exec /tmp/bad 1").lines[0] == "cpl 3"
-    after = status(loaded)
-    assert after["refused"] == before + 1 and gate in after["last_refusal"]
-    loaded.run("umount /tmp/dir 2>/dev/null; rm -rf /tmp/bad /tmp/dir")
-
-
-def test_what_root_gains_nothing_by(loaded: Machine) -> None:
-    """A setuid program of root's is an ordinary one for root; and /tmp is sticky."""
-    loaded.run(f"install -m 4755 {BASIC} /tmp/own")
-    assert loaded.run(f"{RUN} /tmp/own 1").lines[0] == "cpl 0"
-=======
     ids=["writable", "theirs", "setgid", "setuid", "directory", "nosuid"],
 )
 def test_files(loaded: Machine, place: str, make: str, caller: str, words: tuple[str, ...], gate: str) -> None:
@@ -258,7 +215,6 @@ def test_what_is_no_objection(loaded: Machine, place: str) -> None:
     """A setuid program of root's is an ordinary one for root; and a sticky directory protects."""
     loaded.run(f"mkdir -m 1777 {place}/dir && install -m 4755 {BASIC} {place}/dir/own")
     assert loaded.run(f"{RUN} {place}/dir/own 1").lines[0] == "cpl 0"
->>>>>>> 862b8e60cb776bc43c8f6a813673dbda5094c139
 
 
 def test_scripts(loaded: Machine) -> None:
@@ -272,28 +228,11 @@ def test_scripts(loaded: Machine) -> None:
     refused(loaded, f"{RUN} /tmp/script", "no ELF program", status=1)
 
 
-<<<<<<< HEAD
-def test_32_bit(loaded: Machine, tmp_path: Path) -> None:
-=======
 def test_32_bit(loaded: Machine, place: str, tmp_path: Path) -> None:
->>>>>>> 862b8e60cb776bc43c8f6a813673dbda5094c139
     source = tmp_path / "exit.c"
     source.write_text('void _start(void) { asm("int $0x80" : : "a"(1), "b"(3)); }\n')
     small = ("-nostdlib", "-static", "-s", "-Wl,-z,noseparate-code,--build-id=none")
     run("gcc", "-m32", *small, "-fno-asynchronous-unwind-tables", "-o", tmp_path / "exit", source)
-<<<<<<< HEAD
-    loaded.put("/tmp/exit32", (tmp_path / "exit").read_bytes(), 0o755)
-    refused(loaded, f"{RUN} /tmp/exit32", "32-bit", "x86-64", status=1)
-    assert loaded.run(f"{PROGRAMS}/kml_call exec /tmp/exit32", check=False).status == 3
-    assert status(loaded)["last_refusal"] == "exit32: not a 64-bit program"
-
-
-def test_a_failed_exec(loaded: Machine) -> None:
-    """What only exec finds: an error, and nothing is left."""
-    loaded.run(f"mkdir /tmp/dir && mount -t tmpfs -o noexec,mode=755 none /tmp/dir && cp {BASIC} /tmp/dir/")
-    refused(loaded, f"{RUN} /tmp/dir/kml_basic", "cannot run /tmp/dir/kml_basic", "Permission denied", status=1)
-    loaded.run("umount /tmp/dir; rmdir /tmp/dir")
-=======
     loaded.put(f"{place}/exit32", (tmp_path / "exit").read_bytes(), 0o755)
     refused(loaded, f"{RUN} {place}/exit32", "32-bit", "x86-64", status=1)
     assert loaded.run(f"{PROGRAMS}/kml_call exec {place}/exit32", check=False).status == 3
@@ -305,7 +244,6 @@ def test_a_failed_exec(loaded: Machine, place: str) -> None:
     loaded.run(f"cd {place} && mkdir dir && mount -t tmpfs -o noexec,mode=755 none dir && cp {BASIC} dir/")
     program = f"{place}/dir/kml_basic"
     refused(loaded, f"{RUN} {program}", f"cannot run {program}", "Permission denied", status=1)
->>>>>>> 862b8e60cb776bc43c8f6a813673dbda5094c139
     assert loaded.run(f"{BASIC} 1").lines[0] == "cpl 3"
 
 
