@@ -98,7 +98,7 @@ def create(host: Machine, name: str, address: str, ram: str) -> None:
     words = on_host.cmdline("/dev/xvda", address, "hvc0")
     put_config(host, name, MEMORY_MIB, 2, host.debian_initrd("6.12"), words)
     host.run(f"printf '%s\\n' \"disk = [{block}]\" \"vif = ['bridge={on_host.LINK}']\" >>/run/{name}.cfg")
-    host.run(f"{CHROOT}xl create /run/{name}.cfg", timeout=180)
+    host.run(f"{CHROOT}xl create /run/{name}.cfg", timeout=900)
 
 
 def put_config(host: Machine, name: str, memory: int, cpus: int, initrd: str, words: str) -> None:
@@ -119,5 +119,5 @@ def attach(host: Machine, name: str, number: int) -> PartitionConsole:
     """The domain's console in a shell of the host."""
     console = PartitionConsole(host.shell(number), name)
     console.command, console.greeting = f"{CHROOT}xl console {name}", ""
-    console.attach(timeout=300)
+    console.attach(timeout=900)
     return console
