@@ -103,8 +103,9 @@ def main() -> int:
     worse = [line.what for line in lines if line.bad]
     if worse:
         print(f"\nMore than {TOLERANCE:.0%} worse: {', '.join(worse)}")
-    middle = statistics.median(line.change for line in lines if line.change is not None)
-    print(f"\nMiddle of all changes: {middle:+.1%}")
+    changes = [line.change for line in lines if line.change is not None]
+    if changes:
+        print(f"\nMiddle of all changes: {statistics.median(changes):+.1%}")
     return 1 if worse else 0
 
 

@@ -7,6 +7,7 @@ included.  What is measured and changes often is on a small disk of its own.
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from lab import build, cache, debian, files, kernels
@@ -48,6 +49,7 @@ def root() -> Path:
     return with_modules("bench-root", tree(), "6.12", "bench-root", "making the disk that is measured")
 
 
+@functools.cache
 def tools() -> Path:
     """Programs, modules and pages that are measured: /bench in every kernel."""
     (kernel,) = kernels.get("6.12")
@@ -72,6 +74,7 @@ def tools() -> Path:
     return cache.make("bench-tools.ext4", key, "making the disk of what is measured", make)
 
 
+@functools.cache
 def work() -> Path:
     """The disk that is shared: the C project, configured, and room to compile it."""
     version = _source_version()

@@ -19,9 +19,6 @@ GUESTS = (("db", DB, "/dev/ram1", 2), ("web", WEB, "/dev/ram0", 3))
 def kvm(host: Machine, scale: float) -> Iterator[System]:
     """Two guests on the bridge."""
     host.run("modprobe -a kvm_amd vhost_net || modprobe -a kvm_intel vhost_net")
-    if host.accelerator == "icount":
-        # Polling for an idle guest's next interrupt would be counted, and take the one real CPU from the guest.
-        host.run("echo 0 >/sys/module/kvm/parameters/halt_poll_ns")
     with on_host.bridge(host), ExitStack() as stack:
         with progress.step("booting the KVM guests"):
             for name, address, ram, shell in GUESTS:
@@ -75,7 +72,7 @@ def attach(host: Machine, name: str, number: int) -> PartitionConsole:
     console = PartitionConsole(host.shell(number), name)
     console.command = f"{CHROOT}socat -,raw,echo=0 UNIX-CONNECT:/run/{name}.console"
     console.greeting = ""
-    console.attach(timeout=1500 if host.accelerator == "icount" else 420)
+    console.attach(timeout=420)
     return console
 
 

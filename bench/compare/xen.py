@@ -17,7 +17,7 @@ from typing import Any
 
 from bench.compare import disks
 from bench.compare import host as on_host
-from bench.compare.system import CHROOT, DB, MEMORY_MIB, WEB, Kernel, System
+from bench.compare.system import CHROOT, DB, MEMORY_MIB, NATIVE, WEB, Kernel, System
 from lab import cache, progress, qemu
 from lab.machine import Machine
 from lab.partition import PartitionConsole
@@ -30,7 +30,7 @@ _XEN = "cpuidle=0 mwait-idle=0 console=com1 com1=115200,8n1 loglvl=warning guest
 # What the service of xen-utils does; there is no service manager in the lab.
 _DAEMONS = (
     "modprobe -a xenfs xen-evtchn xen-gntdev xen-gntalloc xen-privcmd xen-blkback xen-netback"
-    " && mount -t xenfs xenfs /proc/xen"
+    f" && mount -t xenfs xenfs {NATIVE}/proc/xen"
 )
 _STORE = (
     "mkdir -p /run/xen /run/xenstored /var/log/xen /var/lib/xen && cd /usr/lib/xen-4.20/bin"
@@ -76,7 +76,7 @@ def machine(icount: bool) -> Machine:
 def xen(host: Machine, scale: float) -> Iterator[System]:
     """Two domains on the bridge."""
     with on_host.bridge(host), ExitStack() as stack:
-        host.run(f"[ -e /proc/xen/capabilities ] || {{ {_DAEMONS} && {CHROOT}sh -c '{_STORE}'; }}")
+        host.run(f"[ -e /run/xenconsoled.pid ] || {{ {_DAEMONS} && {CHROOT}sh -c '{_STORE}'; }}", timeout=180)
         with progress.step("booting Xen's domains"):
             for name, address, ram, shell in DOMAINS:
                 stack.callback(host.shell(shell).recover)
@@ -98,7 +98,7 @@ def create(host: Machine, name: str, address: str, ram: str) -> None:
     words = on_host.cmdline("/dev/xvda", address, "hvc0")
     put_config(host, name, MEMORY_MIB, 2, host.debian_initrd("6.12"), words)
     host.run(f"printf '%s\\n' \"disk = [{block}]\" \"vif = ['bridge={on_host.LINK}']\" >>/run/{name}.cfg")
-    host.run(f"{CHROOT}xl create /run/{name}.cfg", timeout=180)
+    host.run(f"{CHROOT}xl create /run/{name}.cfg", timeout=900)
 
 
 def put_config(host: Machine, name: str, memory: int, cpus: int, initrd: str, words: str) -> None:
@@ -119,5 +119,5 @@ def attach(host: Machine, name: str, number: int) -> PartitionConsole:
     """The domain's console in a shell of the host."""
     console = PartitionConsole(host.shell(number), name)
     console.command, console.greeting = f"{CHROOT}xl console {name}", ""
-    console.attach(timeout=300)
+    console.attach(timeout=900)
     return console
