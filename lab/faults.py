@@ -74,7 +74,10 @@ def _lost_timer(log: str) -> str | None:
         return None
     cpu = _TIMER_CPU.search(log, stall.end())
     # That CPU must have been found idle: its timer is lost, it is not busy.
-    idle = cpu and re.search(rf"NMI backtrace for cpu {cpu[1]}\n(?:.*\n){{1,25}}?.*\bdefault_idle\+", log)
+    idle = cpu and re.search(
+        rf"NMI backtrace for cpu {cpu[1]}(?:\n(?:.*\n){{1,25}}?.*\bdefault_idle| skipped: idling at native_safe_halt)\+",
+        log,
+    )
     return "timer of an idle CPU lost" if idle else None
 
 

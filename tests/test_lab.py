@@ -35,6 +35,15 @@ LOST_TIMER = """\
 [   23.166] rcu: \tPossible timer handling issue on cpu=2 timer-softirq=4
 """
 
+LOST_TIMER_6_1 = """\
+[   47.989] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+[   47.990] rcu: \t1-...!: (0 ticks this GP) idle=24c8/0/0x0 softirq=22/22 fqs=0 (false positive?)
+[   47.991] Sending NMI from CPU 3 to CPUs 1:
+[   47.992] NMI backtrace for cpu 1 skipped: idling at native_safe_halt+0xb/0x10
+[   47.993] rcu: rcu_preempt kthread timer wakeup didn't happen for 5251 jiffies! g-875 f0x0
+[   47.994] rcu: \tPossible timer handling issue on cpu=1 timer-softirq=0
+"""
+
 
 def test_status_and_output(shared_machine: Machine) -> None:
     run = shared_machine.run
@@ -123,7 +132,9 @@ def test_other_machines(machine: Machine) -> None:
     assert "no_ipi_broadcast" not in machine.run("cat /proc/cmdline").output
 
 
-@pytest.mark.parametrize("text", [FAULT, FAULT.replace("Oops: int3", "int3"), "early\n" * 50 + FAULT, LOST_TIMER])
+@pytest.mark.parametrize(
+    "text", [FAULT, FAULT.replace("Oops: int3", "int3"), "early\n" * 50 + FAULT, LOST_TIMER, LOST_TIMER_6_1]
+)
 def test_known_fault(text: str) -> None:
     assert faults.emulator_fault(text)
 
@@ -143,6 +154,8 @@ def test_known_fault(text: str) -> None:
         "shimos_ikc: loading out-of-tree module taints kernel.\n" + LOST_TIMER,
         LOST_TIMER.replace("default_idle", "shimos_spin"),
         LOST_TIMER.replace("on cpu=2", "on cpu=1"),
+        LOST_TIMER_6_1.replace("on cpu=1", "on cpu=2"),
+        LOST_TIMER_6_1.replace("native_safe_halt", "acpi_idle_enter"),
         LOST_TIMER.replace("kthread timer wakeup", "kthread wakeup"),
         "BUG: unable to handle page fault\n" + LOST_TIMER,
     ],
