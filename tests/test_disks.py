@@ -233,15 +233,19 @@ def test_while_running(shared_machine: Machine) -> None:
         machine.run(f"shimos attach web --disk {disk} --disk {four}")
         names = [inside(shell, d)[5:] for d in (disk, four)]
         shell.run(f"echo {turn} | dd of=/dev/{names[0]} conv=fsync 2>/dev/null")
-        shell.run(f"exec 3</dev/{names[1]}; echo >/open; until [ -e /close ]; do usleep 10000; done &")
+        shell.run(f"(echo >/open; until [ -e /close ]; do usleep 10000; done) 3</dev/{names[1]} & echo $! >/reader")
         shell.run("until [ -e /open ]; do usleep 10000; done")
         machine.run(f"shimos detach web --disk {disk}")
         text = refused(machine, f"shimos detach web --disk {four}", "in use in web", "--force")
         assert "let go" in text
-        shell.run("rm /open; touch /close; sleep 0.1; rm /close", check=False)
-        machine.run(f"until shimos detach web --disk {four} 2>/dev/null; do :; done", timeout=20)
+        shell.run("rm /open; touch /close; while [ -d /proc/$(cat /reader) ]; do :; done; rm /close")
+        machine.run(f"shimos detach web --disk {four}")
         assert machine.run(f"head -n 1 {disk}").output == f"{turn}\n"
         assert not [n for n in names if n in shell.run("ls /sys/block").output.split()]
+    # whoever looks for partitions on a new disk is not its user
+    machine.run(
+        f"for n in $(seq 20); do shimos attach web --disk {four} && shimos detach web --disk {four} || exit; done"
+    )
     shell.close()
     remove(machine)
     before.assert_back()

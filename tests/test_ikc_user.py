@@ -22,14 +22,15 @@ def test_programs_talk(shared_machine: Machine) -> None:
             kernel.shell.run("ikc_user echo host 5 200000 >/tmp/log 2>&1 &")
             assert "ok 200000" in machine.run(f"{PROGRAM} talk {kernel.name} 5 200000", timeout=120).output
             # Else the next program may still meet this one.
-            kernel.shell.run("wait; ikc_user echo host 5 2000 >/tmp/log 2>&1 &")
+            kernel.shell.run("while pidof ikc_user; do :; done; ikc_user echo host 5 2000 >/tmp/log 2>&1 &")
             output = machine.run(f"{PROGRAM} events {kernel.name} 5 2000", timeout=120).output
             assert "ok 2000, slept yes" in output
+            kernel.shell.run("while pidof ikc_user; do :; done")
         # And between two partitions, the host having no part in it.
         web, db = found[1:]
         web.shell.run("ikc_user echo db 7 50000 >/tmp/log 2>&1 &")
         assert "ok 50000" in db.shell.run("ikc_user talk web 7 50000", timeout=120).output
-        web.shell.run("wait; until ! pidof ikc_user; do :; done")
+        web.shell.run("while pidof ikc_user; do :; done")
         machine.run("until [ $(shimos ikc --json | grep -c '\"channel\": [57]') = 0 ]; do :; done")
         assert area(machine)["blocks"] == used["blocks"]
     machine.assert_dmesg_clean()

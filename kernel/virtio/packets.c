@@ -5,6 +5,7 @@
  */
 #include <linux/blkdev.h>
 #include <linux/device.h>
+#include <linux/file.h>
 #include <linux/gfp.h>
 #include <linux/io.h>
 #include <linux/module.h>
@@ -140,7 +141,11 @@ static int is_open_disk(struct device *dev, void *data)
 /* Is it a disk that somebody has open: mounted, swapped to, part of another one? */
 static bool is_in_use(struct shimos_device *d)
 {
-	return d->registered && device_for_each_child(&d->vdev.dev, NULL, is_open_disk);
+	if (!d->registered)
+		return false;
+	/* who looked for its partitions, a kernel thread, closes it only a moment later */
+	flush_delayed_fput();
+	return device_for_each_child(&d->vdev.dev, NULL, is_open_disk);
 }
 
 /* Answers and doorbells are needed until the driver has let go. */
