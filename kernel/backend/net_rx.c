@@ -244,7 +244,9 @@ netdev_tx_t net_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	if (ret == -ENOSPC && !READ_ONCE(pair->stalled))
 		return NETDEV_TX_BUSY;
 	if (ret) {
-		pair->rx->count.errors++;
+		/* nobody expects what is sent before the user's interface is up */
+		if (ret != -ENETDOWN)
+			pair->rx->count.errors++;
 		dev_core_stats_tx_dropped_inc(dev);
 		dev_kfree_skb_any(skb);
 		return NETDEV_TX_OK;
