@@ -81,7 +81,7 @@ def rust_tests() -> None:
 
 def module_warnings() -> None:
     """Modules: no warnings on any supported kernel, with sparse."""
-    for kernel in kernels.get("6.12", "6.1", "6.12-security", "6.1-security"):
+    for kernel in kernels.get("6.12", "6.1", "6.12-security", "6.1-security", "6.12-rt", "6.1-rt"):
         # A folder of its own, so that everything is compiled again.
         out = CACHE / "build" / f"{kernel.version}-check"
         subprocess.run(["rm", "-rf", out], check=True)

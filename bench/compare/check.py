@@ -74,7 +74,7 @@ def count(directory: Path) -> dict[str, float]:
         for system in SYSTEMS:
             values = results.values(system, workload.name, "instructions", "check")
             if values:
-                found[f"{system} {workload.name}"] = round(min(values), 1)
+                found[f"{system} {workload.name}"] = float(f"{min(values):.4g}")
     return found
 
 

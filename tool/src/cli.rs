@@ -118,6 +118,13 @@ pub enum Command {
     /// a program can do whatever the kernel can. Works on the host and in a partition.
     #[command(subcommand)]
     Trust(Trust),
+    /// Compare native Linux, SHIMOS and KVM on this machine
+    ///
+    /// Runs bench/run --here of the source tree: the same work as in the emulated
+    /// machine, on real CPUs. Takes four CPUs, switches the others off while it runs and
+    /// gives back what it took. Options after "--" are those of bench/run, --quick
+    /// for example.
+    Bench(Bench),
     /// Print a completion script for a shell
     Completions { shell: clap_complete::Shell },
     /// Write the man pages into a directory
@@ -129,6 +136,17 @@ pub struct Json {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// The source tree, if this is not run inside it
+    #[arg(long, value_name = "DIR")]
+    pub source: Option<PathBuf>,
+
+    /// Options for bench/run
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub more: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -63,6 +63,7 @@ fn dispatch(cli: Cli) -> Result<()> {
     match cli.command {
         // These need no KLoader.
         Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
         Command::Completions { shell } => commands::docs::completions(shell),
         Command::Man { directory } => commands::docs::man(&directory),
         // A partition has none.
@@ -92,6 +93,7 @@ fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> 
         Command::Dump(args) => commands::dump::run(device, &args),
         Command::Run(args) => commands::run::run(device, &args, verbose),
         Command::Doctor(_)
+        | Command::Bench(_)
         | Command::Ping(_)
         | Command::Perf(_)
         | Command::Ikc(_)

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod attach;
+pub mod bench;
 pub mod bring_up;
 pub mod console;
 pub mod detach;
