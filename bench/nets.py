@@ -17,6 +17,7 @@ UDP = "-u -l 1400"
 UDP_MOST = 1000.0
 #: What may be lost at a throughput that counts, and how often the search for it halves its range.
 LOSS, SEARCH = 0.01, 6
+VETH = "veth pair"
 NETNS, NETNS_ADDRESS, VETH_ADDRESS = "other", "10.8.0.2", "10.8.0.1"
 
 
@@ -64,10 +65,10 @@ def iperf(server: Kernel, client: Kernel, address: str, options: str, wrap: tupl
     if "error" in result:
         raise RuntimeError(f"iperf3 {options}: {result['error']}")
     end = result["end"]
-    lost = end["sum"].get("lost_percent", 0) / 100
-    received = end.get("sum_received")
-    mbits = received["bits_per_second"] if received else end["sum"]["bits_per_second"] * (1 - lost)
-    return Stream(float(mbits) / 1e6, lost)
+    if "sum" not in end:  # TCP
+        return Stream(end["sum_received"]["bits_per_second"] / 1e6, 0.0)
+    lost = end["sum"]["lost_percent"] / 100
+    return Stream(end["sum"]["bits_per_second"] / 1e6 * (1 - lost), lost)
 
 
 def without_loss(run: Callable[[str], Stream], most: float) -> float:
@@ -91,10 +92,32 @@ def instructions(host: Kernel, web: Kernel, scale: float) -> bool:
         ping(host, address, 20)
     rows = {
         "loopback": ping(host, "127.0.0.1", count),
-        "veth pair": ping(host, NETNS_ADDRESS, count),
+        VETH: ping(host, NETNS_ADDRESS, count),
         "host and partition": ping(host, web.address, count),
     }
+    print_streams(host, web, scale)
     return print_round_trips(rows, "instructions", 1000)
+
+
+def print_streams(host: Kernel, web: Kernel, scale: float) -> None:
+    """What TCP costs all kernels together, whoever could work at the same time."""
+    seconds = f"-t {max(1, round(4 * scale))}"  # of a thousand million instructions each
+    rows = {name: run(seconds).mbits for name, run in streams(host, web).items()}
+    print("\n| TCP | instructions per 64 KiB | times veth |\n| --- | --- | --- |")
+    for name, mbits in rows.items():
+        print(f"| {name} | {(65536 * 8) * 1000 / mbits:.0f} | {rows[VETH] / mbits:.2f} |", flush=True)
+
+
+def streams(host: Kernel, web: Kernel) -> dict[str, Callable[[str], Stream]]:
+    """How iperf3 is run between which two, with its options; one CPU on each side everywhere."""
+    pinned = ("taskset -c 0 ", "taskset -c 1 ")
+    inside = (f"ip netns exec {NETNS} {pinned[0]}", pinned[1])
+    return {
+        VETH: lambda o: iperf(host, host, NETNS_ADDRESS, o, inside),
+        "loopback": lambda o: iperf(host, host, "127.0.0.1", o, pinned),
+        "partition to host": lambda o: iperf(host, web, host.address, o, (pinned[0], "")),
+        "host to partition": lambda o: iperf(web, host, web.address, o, ("", pinned[1])),
+    }
 
 
 def print_round_trips(rows: dict[str, float], unit: str, factor: float) -> bool:
@@ -117,7 +140,7 @@ def times(host: Kernel, web: Kernel, db: Kernel, scale: float) -> bool:
     count = max(50, int(200 * scale))
     rows = {
         "loopback": ping(host, "127.0.0.1", count),
-        "veth pair": ping(host, NETNS_ADDRESS, count),
+        VETH: ping(host, NETNS_ADDRESS, count),
         "host and partition": ping(host, web.address, count),
         "two partitions": ping(web, db.address, count),
     }
@@ -127,15 +150,7 @@ def times(host: Kernel, web: Kernel, db: Kernel, scale: float) -> bool:
 
 def throughput(host: Kernel, web: Kernel, db: Kernel, seconds: int) -> bool:
     """TCP and UDP; True if TCP is at least a veth pair's."""
-    pinned = ("taskset -c 0 ", "taskset -c 1 ")
-    inside = (f"ip netns exec {NETNS} {pinned[0]}", pinned[1])
-    kinds: dict[str, Callable[[str], Stream]] = {
-        "veth pair, one CPU each": lambda o: iperf(host, host, NETNS_ADDRESS, o, inside),
-        "loopback, one CPU each": lambda o: iperf(host, host, "127.0.0.1", o, pinned),
-        "partition to host": lambda o: iperf(host, web, host.address, o, (pinned[0], "")),
-        "host to partition": lambda o: iperf(web, host, web.address, o, ("", pinned[1])),
-        "partition to partition": lambda o: iperf(web, db, web.address, o),
-    }
+    kinds = streams(host, web) | {"partition to partition": lambda o: iperf(web, db, web.address, o)}
     print(
         f"\n| throughput, Mbit/s | TCP | times veth | aim | UDP, at most {LOSS:.0%} lost | times veth | UDP, unpaced |"
     )
