@@ -48,7 +48,7 @@ static void check(long ret, const char *what)
 										\
 	for (int round = 0; round < 2; round++) {				\
 		start = now();							\
-		for (int i = 0; i < CALLS; i++)					\
+		for (int _call = 0; _call < CALLS; _call++)			\
 			check(call, name);					\
 	}									\
 	printf("%s %.1f\n", name, (now() - start) / CALLS);			\
