@@ -49,9 +49,8 @@
 .endm
 
 /*
- * What else regs has, for those who want all of it. C functions preserve these
- * registers, and no way back to the program changes regs->cs and regs->ss, so
- * somebody who looks meanwhile sees a user's, too.
+ * What else regs has, for those who want all of it: C functions preserve these
+ * registers.
  */
 .macro save_rest
 	movq	%r15, R_15(%rsp)
@@ -84,8 +83,8 @@
 .endm
 
 /*
- * The short way back. From label check on an interrupt up to kml_\way\()_swap_back
- * makes it start here again.
+ * The short way back, in two parts. An interrupt that hits it after its beginning
+ * here and before kml_*_swap_back makes it begin again.
  */
 .macro check_work way:req work:req
 SYM_INNER_LABEL(kml_\way\()_check, SYM_L_GLOBAL)
@@ -114,10 +113,12 @@ SYM_INNER_LABEL(kml_\way\()_return, SYM_L_GLOBAL)
 /*
  * A direct call: a jump here with the registers of SYSCALL, the return address in
  * rcx already. To the program it is a call of a C function: what those need not
- * preserve is not restored. No ENDBR: with IBT on the module does not load.
+ * preserve is not restored. No ENDBR, for with IBT the module does not load.
  *
- * What regs->cs, ss and flags are is known; the first two are there from before, of
- * whatever brought the task into the kernel, the flags wait until somebody wants them.
+ * regs->flags waits until somebody wants it. So do cs and ss, which are a user's all
+ * the time, as whatever brought the task into the kernel before wrote them and no way
+ * back changes them: who looks at the stack meanwhile (unwinders, perf) sees where it
+ * ends.
  */
 SYM_CODE_START(kml_call)
 	UNWIND_HINT_ENTRY
