@@ -58,6 +58,7 @@ static int do_entry(void *arg)
 	preempt_disable();
 	entry->entry = kml_current_trusted() ? kml_arch_entry() : 0;
 	preempt_enable();
+	entry->entry_3 = entry->entry ? kml_arch_entry_3() : 0;
 	return entry->entry ? 0 : -EPERM;
 }
 

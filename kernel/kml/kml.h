@@ -67,8 +67,9 @@ void kml_arch_own_mm(struct mm_struct *mm);
 void kml_arch_detach(void);
 /* Why the program that current just exec'ed cannot run in kernel mode, or NULL. */
 const char *kml_arch_objection(void);
-/* Where direct calls go to. */
+/* Where direct calls go to, and those with three arguments at most. */
 unsigned long kml_arch_entry(void);
+unsigned long kml_arch_entry_3(void);
 void kml_arch_count(struct kml_counts *counts);
 
 #endif

@@ -22,8 +22,11 @@
 
 #include "shimos_kml.h"
 
-/* where to jump to; 0: SYSCALL. One for each file that includes this. */
-static unsigned long kml_entry;
+/*
+ * Where to jump to, and with three arguments at most; kml_entry is 0: SYSCALL. One
+ * for each file that includes this.
+ */
+static unsigned long kml_entry, kml_entry_3;
 
 /* Whether this program is trusted: 0, or a negative errno; -EPERM: it is not. */
 static inline int kml_init(void)
@@ -38,28 +41,32 @@ static inline int kml_init(void)
 		err = -errno;
 	else
 		kml_entry = entry.entry;
+	kml_entry_3 = entry.entry_3;
 	close(fd);
 	return err;
 }
 
+/*
+ * The kernel restarts an interrupted call two bytes before where it would return
+ * to: there is a short jump, back to the start.
+ */
+#define _KML_JUMP			\
+	"1:	leaq	2f(%%rip), %%rcx\n"	\
+	"	jmpq	*%[to]\n"		\
+	"	.byte	0xeb, 1b - 2f\n"	\
+	"2:"
+
+/* Arguments are outputs, too: like a C function a direct call does not preserve them. */
 static inline long kml_syscall6(long nr, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 asm("r10") = d;
 	register long r8 asm("r8") = e;
 	register long r9 asm("r9") = f;
 
-	/*
-	 * The kernel restarts an interrupted call two bytes before where it would
-	 * return to: there is a short jump, back to the start.
-	 */
 	if (kml_entry)
-		asm volatile("1:	leaq	2f(%%rip), %%rcx\n"
-			     "	jmpq	*%[entry]\n"
-			     "	.byte	0xeb, 1b - 2f\n"
-			     "2:"
-			     : "+a"(nr)
-			     : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9),
-			       [entry] "m"(kml_entry)
+		asm volatile(_KML_JUMP
+			     : "+a"(nr), "+D"(a), "+S"(b), "+d"(c), "+r"(r10), "+r"(r8), "+r"(r9)
+			     : [to] "m"(kml_entry)
 			     : "rcx", "r11", "cc", "memory");
 	else
 		asm volatile("syscall"
@@ -69,37 +76,47 @@ static inline long kml_syscall6(long nr, long a, long b, long c, long d, long e,
 	return nr;
 }
 
+/* At most three arguments, which are in rdi, rsi and rdx. */
+#define _KML_CALL_3(nr, ...) do {							\
+	if (kml_entry)									\
+		asm volatile(_KML_JUMP							\
+			     : "+a"(nr), __VA_ARGS__					\
+			     : [to] "m"(kml_entry_3)					\
+			     : "rcx", "r8", "r9", "r10", "r11", "cc", "memory");	\
+	else										\
+		asm volatile("syscall"							\
+			     : "+a"(nr), __VA_ARGS__					\
+			     :: "rcx", "r11", "cc", "memory");				\
+} while (0)
+
 static inline long kml_syscall3(long nr, long a, long b, long c)
 {
-	if (kml_entry)
-		asm volatile("1:	leaq	2f(%%rip), %%rcx\n"
-			     "	jmpq	*%[entry]\n"
-			     "	.byte	0xeb, 1b - 2f\n"
-			     "2:"
-			     : "+a"(nr)
-			     : "D"(a), "S"(b), "d"(c), [entry] "m"(kml_entry)
-			     : "rcx", "r11", "cc", "memory");
-	else
-		asm volatile("syscall"
-			     : "+a"(nr)
-			     : "D"(a), "S"(b), "d"(c)
-			     : "rcx", "r11", "cc", "memory");
+	_KML_CALL_3(nr, "+D"(a), "+S"(b), "+d"(c));
+	return nr;
+}
+
+static inline long kml_syscall2(long nr, long a, long b)
+{
+	long c;
+
+	_KML_CALL_3(nr, "+D"(a), "+S"(b), "=d"(c));
+	return nr;
+}
+
+static inline long kml_syscall1(long nr, long a)
+{
+	long b, c;
+
+	_KML_CALL_3(nr, "+D"(a), "=S"(b), "=d"(c));
 	return nr;
 }
 
 static inline long kml_syscall0(long nr)
 {
-	return kml_syscall3(nr, 0, 0, 0);
-}
+	long a, b, c;
 
-static inline long kml_syscall1(long nr, long a)
-{
-	return kml_syscall3(nr, a, 0, 0);
-}
-
-static inline long kml_syscall2(long nr, long a, long b)
-{
-	return kml_syscall3(nr, a, b, 0);
+	_KML_CALL_3(nr, "=D"(a), "=S"(b), "=d"(c));
+	return nr;
 }
 
 #endif

@@ -43,17 +43,16 @@ static void check(long ret, const char *what)
 
 /* ---- single calls: the second round counts ---- */
 
-static void measure(const char *name, long nr, long a, long b, long c, long d)
-{
-	double start = 0;
-
-	for (int round = 0; round < 2; round++) {
-		start = now();
-		for (int i = 0; i < CALLS; i++)
-			check(kml_syscall6(nr, a, b, c, d, 0, 0), name);
-	}
-	printf("%s %.1f\n", name, (now() - start) / CALLS);
-}
+#define MEASURE(name, call) do {						\
+	double start = 0;							\
+										\
+	for (int round = 0; round < 2; round++) {				\
+		start = now();							\
+		for (int _call = 0; _call < CALLS; _call++)			\
+			check(call, name);					\
+	}									\
+	printf("%s %.1f\n", name, (now() - start) / CALLS);			\
+} while (0)
 
 static void single_calls(void)
 {
@@ -64,13 +63,13 @@ static void single_calls(void)
 
 	if (fd < 0 || write(fd, buffer, BUFFER) != BUFFER)
 		err(1, "%s", file);
-	measure("getpid", SYS_getpid, 0, 0, 0, 0);
-	measure("gettimeofday", SYS_gettimeofday, (long)&tv, 0, 0, 0);
+	MEASURE("getpid", kml_syscall0(SYS_getpid));
+	MEASURE("gettimeofday", kml_syscall2(SYS_gettimeofday, (long)&tv, 0));
 	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		snprintf(name, sizeof(name), "read_%d", sizes[i]);
-		measure(name, SYS_pread64, fd, (long)buffer, sizes[i], 0);
+		MEASURE(name, kml_syscall6(SYS_pread64, fd, (long)buffer, sizes[i], 0, 0, 0));
 		snprintf(name, sizeof(name), "write_%d", sizes[i]);
-		measure(name, SYS_pwrite64, fd, (long)buffer, sizes[i], 0);
+		MEASURE(name, kml_syscall6(SYS_pwrite64, fd, (long)buffer, sizes[i], 0, 0, 0));
 	}
 	close(fd);
 }

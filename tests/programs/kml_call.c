@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -70,8 +71,9 @@ static void check(void)
 	struct itimerval interval = { { 0, 2000 }, { 0, 2000 } }, never = { };
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	char byte = 0;
-	int ends[2], status;
-	long child;
+	char two[2];
+	int ends[2], sockets[2], status;
+	long child, second;
 
 	MUST(kml_syscall0(SYS_getpid) == getpid());
 	MUST(kml_syscall0(100000) == -ENOSYS);
@@ -104,12 +106,24 @@ static void check(void)
 	MUST(kml_syscall3(SYS_read, ends[0], (long)&byte, 1) == 1 && byte == 'x');
 	MUST(alarms > 5);
 
+	/* so does one with more than three arguments: MSG_WAITALL and nobody's address */
+	MUST(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets));
+	second = fork();
+	if (!second) {
+		usleep(100000);
+		_exit(write(sockets[1], "yz", 2) != 2);
+	}
+	alarms = 0;
+	MUST(kml_syscall6(SYS_recvfrom, sockets[0], (long)two, 2, MSG_WAITALL, 0, 0) == 2);
+	MUST(!memcmp(two, "yz", 2) && alarms > 5);
+
 	/* and without SA_RESTART it says so */
 	action.sa_flags = 0;
 	sigaction(SIGALRM, &action, NULL);
 	MUST(kml_syscall3(SYS_read, ends[0], (long)&byte, 1) == -EINTR);
 	setitimer(ITIMER_REAL, &never, NULL);
 	MUST(waitpid(child, &status, 0) == child && !status);
+	MUST(waitpid(second, &status, 0) == second && !status);
 	printf("same\n");
 }
 

@@ -54,10 +54,12 @@ struct shimos_kml_trust {
 /*
  * SHIMOS_KML_ENTRY: where a trusted program may jump to instead of SYSCALL, with
  * the same registers and the return address in rcx; -EPERM if it is not trusted.
+ * Like a C function it does not preserve rcx, rdx, rsi, rdi, r8 to r11.
  */
 struct shimos_kml_entry {
 	struct shimos_kml_header hdr;
 	__u64 entry;		/* out */
+	__u64 entry_3;		/* out: for calls with three arguments at most */
 };
 
 #define SHIMOS_KML_STATUS	_IOWR('K', 0x60, struct shimos_kml_status)

@@ -30,6 +30,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 /// children, for they are trusted if their parent is.
 static ENTRY: AtomicUsize = AtomicUsize::new(0);
 
+/// The same for calls with three arguments at most.
+static ENTRY_3: AtomicUsize = AtomicUsize::new(0);
+
 /// Why calls go by SYSCALL: an errno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(pub i32);
@@ -62,9 +65,11 @@ impl core::error::Error for Errno {}
 /// Ask once, before threads start, whether this program is trusted. If so, all calls
 /// go directly from now on.
 pub fn init() -> Result<(), Errno> {
-    let entry = sys::entry();
-    ENTRY.store(*entry.as_ref().unwrap_or(&0), Ordering::Relaxed);
-    entry.map(drop)
+    let entries = sys::entry();
+    let (entry, entry_3) = *entries.as_ref().unwrap_or(&(0, 0));
+    ENTRY.store(entry, Ordering::Relaxed);
+    ENTRY_3.store(entry_3, Ordering::Relaxed);
+    entries.map(drop)
 }
 
 /// Calls go by a jump.

@@ -4,7 +4,7 @@
 use core::arch::asm;
 use core::sync::atomic::Ordering;
 
-use crate::{ENTRY, Errno};
+use crate::{ENTRY, ENTRY_3, Errno};
 
 const OPEN: usize = 2;
 const CLOSE: usize = 3;
@@ -19,6 +19,7 @@ pub struct Entry {
     pub size: u32,
     pub version: u32,
     pub entry: u64,
+    pub entry_3: u64,
 }
 
 pub const VERSION: u32 = 1;
@@ -27,12 +28,13 @@ pub const VERSION: u32 = 1;
 pub const ENTRY_CALL: usize =
     (3 << 30) | (size_of::<Entry>() << 16) | ((b'K' as usize) << 8) | 0x63;
 
-/// The kernel's answer.
-pub fn entry() -> Result<usize, Errno> {
+/// The kernel's answer: where to jump to, and with three arguments at most.
+pub fn entry() -> Result<(usize, usize), Errno> {
     let mut argument = Entry {
         size: size_of::<Entry>() as u32,
         version: VERSION,
         entry: 0,
+        entry_3: 0,
     };
     // SAFETY: open reads the name, which ends with NUL.
     let fd = check(unsafe { syscall2(OPEN, DEVICE.as_ptr() as usize, O_CLOEXEC) })?;
@@ -40,7 +42,7 @@ pub fn entry() -> Result<usize, Errno> {
     let done = check(unsafe { syscall3(IOCTL, fd, ENTRY_CALL, &raw mut argument as usize) });
     // SAFETY: the descriptor is ours and is not used any more.
     unsafe { syscall1(CLOSE, fd) };
-    done.map(|_| argument.entry as usize)
+    done.map(|_| (argument.entry as usize, argument.entry_3 as usize))
 }
 
 fn check(result: isize) -> Result<usize, Errno> {
@@ -71,7 +73,8 @@ pub unsafe fn syscall6(
     let result;
     if entry != 0 {
         // SAFETY: the kernel gave this address for that; it takes the registers of
-        // SYSCALL and returns to rcx with rcx and r11 changed, on the stack of before.
+        // SYSCALL and returns to rcx on the stack of before, and preserves of the
+        // registers what a C function preserves.
         // It restarts an interrupted call two bytes before where it would return to:
         // there is a short jump, back to the start.
         unsafe {
@@ -82,12 +85,12 @@ pub unsafe fn syscall6(
                 "3:",
                 entry = in(reg) entry,
                 inlateout("rax") number => result,
-                in("rdi") a,
-                in("rsi") b,
-                in("rdx") c,
-                in("r10") d,
-                in("r8") e,
-                in("r9") f,
+                inlateout("rdi") a => _,
+                inlateout("rsi") b => _,
+                inlateout("rdx") c => _,
+                inlateout("r10") d => _,
+                inlateout("r8") e => _,
+                inlateout("r9") f => _,
                 out("rcx") _,
                 out("r11") _,
                 options(nostack),
@@ -114,48 +117,59 @@ pub unsafe fn syscall6(
     result
 }
 
+/// At most three arguments, given as operands of `asm!`.
+macro_rules! at_most_three {
+    ($number:ident, $($arguments:tt)*) => {{
+        let entry = ENTRY_3.load(Ordering::Relaxed);
+        let result;
+        if entry != 0 {
+            // SAFETY: see syscall6().
+            unsafe {
+                asm!(
+                    "2: lea rcx, [rip + 3f]",
+                    "jmp {entry}",
+                    ".byte 0xeb, 2b - 3f",
+                    "3:",
+                    entry = in(reg) entry,
+                    inlateout("rax") $number => result,
+                    $($arguments)*
+                    out("rcx") _,
+                    out("r8") _,
+                    out("r9") _,
+                    out("r10") _,
+                    out("r11") _,
+                    options(nostack),
+                );
+            }
+        } else {
+            // SAFETY: see syscall6().
+            unsafe {
+                asm!(
+                    "syscall",
+                    inlateout("rax") $number => result,
+                    $($arguments)*
+                    out("rcx") _,
+                    out("r11") _,
+                    options(nostack),
+                );
+            }
+        }
+        result
+    }};
+}
+
 /// With three, which most calls have at most.
 ///
 /// # Safety
 /// See [`syscall6`].
 #[inline]
 pub unsafe fn syscall3(number: usize, a: usize, b: usize, c: usize) -> isize {
-    let entry = ENTRY.load(Ordering::Relaxed);
-    let result;
-    if entry != 0 {
-        // SAFETY: see syscall6().
-        unsafe {
-            asm!(
-                "2: lea rcx, [rip + 3f]",
-                "jmp {entry}",
-                ".byte 0xeb, 2b - 3f",
-                "3:",
-                entry = in(reg) entry,
-                inlateout("rax") number => result,
-                in("rdi") a,
-                in("rsi") b,
-                in("rdx") c,
-                out("rcx") _,
-                out("r11") _,
-                options(nostack),
-            );
-        }
-    } else {
-        // SAFETY: see syscall6().
-        unsafe {
-            asm!(
-                "syscall",
-                inlateout("rax") number => result,
-                in("rdi") a,
-                in("rsi") b,
-                in("rdx") c,
-                out("rcx") _,
-                out("r11") _,
-                options(nostack),
-            );
-        }
-    }
-    result
+    at_most_three!(
+        number,
+        inlateout("rdi") a => _,
+        inlateout("rsi") b => _,
+        inlateout("rdx") c => _,
+    )
 }
 
 /// Without arguments.
@@ -164,8 +178,7 @@ pub unsafe fn syscall3(number: usize, a: usize, b: usize, c: usize) -> isize {
 /// See [`syscall6`].
 #[inline]
 pub unsafe fn syscall0(number: usize) -> isize {
-    // SAFETY: the caller answers for what the call does.
-    unsafe { syscall3(number, 0, 0, 0) }
+    at_most_three!(number, out("rdi") _, out("rsi") _, out("rdx") _,)
 }
 
 /// With one argument.
@@ -174,8 +187,7 @@ pub unsafe fn syscall0(number: usize) -> isize {
 /// See [`syscall6`].
 #[inline]
 pub unsafe fn syscall1(number: usize, a: usize) -> isize {
-    // SAFETY: see syscall0().
-    unsafe { syscall3(number, a, 0, 0) }
+    at_most_three!(number, inlateout("rdi") a => _, out("rsi") _, out("rdx") _,)
 }
 
 /// With two.
@@ -184,8 +196,12 @@ pub unsafe fn syscall1(number: usize, a: usize) -> isize {
 /// See [`syscall6`].
 #[inline]
 pub unsafe fn syscall2(number: usize, a: usize, b: usize) -> isize {
-    // SAFETY: see syscall0().
-    unsafe { syscall3(number, a, b, 0) }
+    at_most_three!(
+        number,
+        inlateout("rdi") a => _,
+        inlateout("rsi") b => _,
+        out("rdx") _,
+    )
 }
 
 /// With four.

@@ -58,8 +58,9 @@ fn the_structure_matches_the_c_header() {
         #include "shimos_kml.h"
         int main(void)
         {
-            printf("%zu %zu %lu %d %s", sizeof(struct shimos_kml_entry),
-                   offsetof(struct shimos_kml_entry, entry), (unsigned long)SHIMOS_KML_ENTRY,
+            printf("%zu %zu %zu %lu %d %s", sizeof(struct shimos_kml_entry),
+                   offsetof(struct shimos_kml_entry, entry),
+                   offsetof(struct shimos_kml_entry, entry_3), (unsigned long)SHIMOS_KML_ENTRY,
                    SHIMOS_KML_VERSION, SHIMOS_KML_DEVICE);
             return 0;
         }"#;
@@ -76,9 +77,10 @@ fn the_structure_matches_the_c_header() {
         assert!(status.success());
         let said = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
         let wanted = format!(
-            "{} {} {} {} /dev/shimos-kml",
+            "{} {} {} {} {} /dev/shimos-kml",
             size_of::<sys::Entry>(),
             core::mem::offset_of!(sys::Entry, entry),
+            core::mem::offset_of!(sys::Entry, entry_3),
             sys::ENTRY_CALL,
             sys::VERSION
         );

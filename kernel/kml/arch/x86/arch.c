@@ -9,7 +9,7 @@
 #include "x86.h"
 
 DEFINE_PER_CPU(unsigned long, kml_program_sp);
-DEFINE_PER_CPU(unsigned long, kml_stack_top);
+DEFINE_PER_CPU(struct pt_regs *, kml_regs);
 DEFINE_PER_CPU(unsigned long, kml_syscalls);
 DEFINE_PER_CPU(unsigned long, kml_calls);
 DEFINE_PER_CPU(struct task_struct *, kml_current);
@@ -39,11 +39,11 @@ void kml_arch_exit(void)
  */
 void kml_arch_enter(void)
 {
-	unsigned long top = (unsigned long)task_pt_regs(current) + sizeof(struct pt_regs);
+	struct pt_regs *regs = task_pt_regs(current);
 
-	this_cpu_write(kml_stack_top, top);
+	this_cpu_write(kml_regs, regs);
 	this_cpu_write(kml_current, current);
-	this_cpu_read(kml_gate_page)->stack_top = top;
+	this_cpu_read(kml_gate_page)->stack_top = (unsigned long)(regs + 1);
 	native_load_idt(&kml_idt_ours);
 	wrmsrl(MSR_LSTAR, (unsigned long)kml_syscall);
 }
@@ -77,6 +77,11 @@ const char *kml_arch_objection(void)
 unsigned long kml_arch_entry(void)
 {
 	return (unsigned long)kml_call;
+}
+
+unsigned long kml_arch_entry_3(void)
+{
+	return (unsigned long)kml_call_3;
 }
 
 void kml_arch_count(struct kml_counts *counts)

@@ -18,6 +18,8 @@ static_assert(!(EXIT_TO_USER_MODE_WORK & ~KML_EXIT_WORK));
 static_assert(offsetof(struct task_struct, thread_info) == 0);
 static_assert(offsetof(struct thread_info, flags) == TI_FLAGS);
 static_assert(offsetof(struct thread_info, syscall_work) == TI_SYSCALL_WORK);
+static_assert(TI_WORK_UPPER + sizeof(u32) == TI_SYSCALL_WORK);
+static_assert((SYSCALL_WORK_ENTER | SYSCALL_WORK_EXIT) <= U32_MAX);
 
 static bool fast = true;
 module_param(fast, bool, 0444);

@@ -59,7 +59,7 @@ SYM_CODE_START(kml_stubs)
 	jnz	.Lfrom_cpl3
 	cmpq	$kml_call, S_IP(%rsp)
 	jb	.Lnot_in_call
-	cmpq	$kml_return_jmp, S_IP(%rsp)
+	cmpq	$kml_syscall_return, S_IP(%rsp)
 	jbe	.Lin_call
 .Lnot_in_call:
 	/*
@@ -122,21 +122,33 @@ SYM_CODE_START(kml_stubs)
 	 * After the last look at the thread's flags the look has to be repeated.
 	 */
 .Lin_call:
-	cmpq	$kml_return_jmp, S_IP(%rsp)
-	je	.Lat_return
-	cmpq	$kml_swap_back, S_IP(%rsp)
-	je	.Lat_swap_back
-	cmpq	$kml_call_swapped, S_IP(%rsp)
+	movq	S_IP(%rsp), %rax
+	.irp entry, kml_call, kml_call_3
+	movq	$\entry, %rdx
+	cmpq	%rdx, %rax
+	jb	.Lnot_in_call
+	cmpq	$\entry\()_swapped, %rax
 	jb	.Lat_call
 	je	.Lat_call_swapped
-	cmpq	$kml_check, S_IP(%rsp)
+	.endr
+	.irp way, kml_call, kml_syscall
+	movq	$\way\()_check, %rdx
+	cmpq	%rdx, %rax
 	jb	.Lnot_in_call
-	movq	$kml_check, S_IP(%rsp)
+	cmpq	$\way\()_swap_back, %rax
+	jb	.Lat_check
+	je	.Lat_swap_back
+	cmpq	$\way\()_return, %rax
+	je	.Lat_return
+	.endr
+	jmp	.Lnot_in_call
+.Lat_check:
+	movq	%rdx, S_IP(%rsp)
 	jmp	.Lfrom_kernel
 .Lat_call_swapped:
 	swapgs
 .Lat_call:
-	movq	$kml_call, S_IP(%rsp)
+	movq	%rdx, S_IP(%rsp)
 	jmp	.Lfrom_program
 .Lat_swap_back:
 	swapgs
@@ -372,6 +384,8 @@ SYM_CODE_START(kml_debug)
 	ENDBR
 	guard	KML_MOVE_DB KML_SCRATCH_DB
 	cmpq	$kml_call, (%rsp)
+	je	.Lstepped_into_call
+	cmpq	$kml_call_3, (%rsp)
 	je	.Lstepped_into_call
 	as_user
 	ANNOTATE_RETPOLINE_SAFE

@@ -6,6 +6,8 @@
 /* struct thread_info, at the start of struct task_struct */
 #define TI_FLAGS	0
 #define TI_SYSCALL_WORK	8
+/* the upper half of flags, which has none, and above it the lower of syscall_work */
+#define TI_WORK_UPPER	4
 
 #define R_15		0
 #define R_14		8

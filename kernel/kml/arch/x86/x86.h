@@ -58,10 +58,11 @@ extern char kml_stubs[], kml_nmi[], kml_debug[], kml_machine_check[];
 extern unsigned long kml_stock[256], kml_direct[256];
 
 /* syscall.S */
-extern char kml_syscall[], kml_syscall_done[], kml_call[], kml_not_fast[];
+extern char kml_syscall[], kml_syscall_done[], kml_call[], kml_call_3[];
+extern char kml_not_fast[];
 extern unsigned long kml_stock_return;
 DECLARE_PER_CPU(unsigned long, kml_program_sp);
-DECLARE_PER_CPU(unsigned long, kml_stack_top);
+DECLARE_PER_CPU(struct pt_regs *, kml_regs);
 DECLARE_PER_CPU(unsigned long, kml_syscalls);
 DECLARE_PER_CPU(unsigned long, kml_calls);
 DECLARE_PER_CPU(struct task_struct *, kml_current);
