@@ -42,15 +42,17 @@ def make(**options: Any) -> Machine:
 
 def prepare(machine: Machine, parameters: str = "") -> None:
     """Put programs into the trusted directory and load the module."""
-    machine.run(f"mkdir -p {TRUSTED} && cp {PROGRAMS}/kml_* {' '.join(REAL)} {TRUSTED}/")
+    # what is there may be a link to another program
+    copy = "cp --remove-destination"
+    machine.run(f"mkdir -p {TRUSTED} && {copy} {PROGRAMS}/kml_* {' '.join(REAL)} {TRUSTED}/")
     machine.run(f"modprobe shimos_kml {parameters}")
 
 
-def prepare_root(machine: Machine) -> None:
-    """Mount the disk of real programs (ROOT_DISK), and load the module for them."""
+def mount_root(machine: Machine) -> None:
+    """Mount the disk of real programs (ROOT_DISK); what is trusted there is what is trusted here."""
     mounts = " && ".join(f"mount --rbind /{place} {ROOT}/{place}" for place in ("proc", "dev", "sys", "tmp"))
     machine.run(f"mkdir -p {ROOT} && mount {machine.disk(ROOT_DISK.serial)} {ROOT} && {mounts}")
-    machine.run(f"modprobe shimos_kml directory={ROOT}{TRUSTED}")
+    machine.run(f"ln -s {ROOT}{TRUSTED} {TRUSTED}")
 
 
 def status(machine: Machine) -> dict[str, str]:

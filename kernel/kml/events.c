@@ -14,7 +14,7 @@ static void on_exec(void *data, struct task_struct *task, pid_t old, struct linu
 		return;
 	}
 	if (kml_trust_current())
-		pr_warn_ratelimited("no memory to trust %s\n", current->comm);
+		pr_warn_ratelimited("no memory to trust %s, or about to unload\n", current->comm);
 }
 
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)

@@ -68,8 +68,12 @@ static struct trusted *make(struct task_struct *task)
 
 	if (!trusted)
 		return NULL;
+	/* the module is about to go: who is trusted now would be left behind */
+	if (!try_module_get(THIS_MODULE)) {
+		kfree(trusted);
+		return NULL;
+	}
 	preempt_notifier_init(&trusted->notifier, &ops);
-	__module_get(THIS_MODULE);
 	trusted->task = task;
 	trusted->mm = task->mm;
 	spin_lock(&lock);
