@@ -14,6 +14,7 @@ import sys
 
 import kml
 
+from bench import kml_demo
 from lab.machine import Machine
 
 #: The issue's aim for getpid by direct call.
@@ -92,7 +93,11 @@ def main() -> int:
     """1 if an aim is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", default="6.12", choices=("6.12", "6.1"))
+    parser.add_argument("--demo", action="store_true", help="Redis in kernel mode beside Redis in user mode, instead")
     arguments = parser.parse_args()
+    if arguments.demo:
+        kml_demo.show()
+        return 0
     with kml.make(kernel=arguments.kernel, icount=True) as machine:
         kml.prepare(machine)
         machine.run("modprobe brd rd_nr=1 rd_size=65536 && mkfs.ext4 -q /dev/ram0 && mount /dev/ram0 /mnt")

@@ -6,10 +6,19 @@ import re
 from typing import Any
 
 from lab import faults
+from lab.devices import Disk
 from lab.machine import Machine
+from lab.programs import programs_disk
 
 PROGRAMS = "/usr/lib/shimos-test"
 TRUSTED = "/trusted"
+
+#: A root of its own, with real programs; those in its TRUSTED may run in kernel mode.
+ROOT = "/programs"
+ROOT_DISK = Disk("programs", programs_disk)
+#: Before a command that is meant to run there, in user and in kernel mode.
+USER = f"chroot {ROOT} /usr/bin/env PATH=/usr/sbin:/usr/bin"
+KERNEL = f"chroot {ROOT} /usr/bin/env PATH={TRUSTED}:/usr/sbin:/usr/bin"
 
 #: Programs of the machine that are tried in kernel mode.
 REAL = ("/bin/bash", "/bin/busybox", "/usr/bin/python3", "/usr/bin/sqlite3", "/usr/bin/stress-ng")
@@ -33,8 +42,17 @@ def make(**options: Any) -> Machine:
 
 def prepare(machine: Machine, parameters: str = "") -> None:
     """Put programs into the trusted directory and load the module."""
-    machine.run(f"mkdir -p {TRUSTED} && cp {PROGRAMS}/kml_* {' '.join(REAL)} {TRUSTED}/")
+    # what is there may be a link to another program
+    copy = "cp --remove-destination"
+    machine.run(f"mkdir -p {TRUSTED} && {copy} {PROGRAMS}/kml_* {' '.join(REAL)} {TRUSTED}/")
     machine.run(f"modprobe shimos_kml {parameters}")
+
+
+def mount_root(machine: Machine) -> None:
+    """Mount the disk of real programs (ROOT_DISK); what is trusted there is what is trusted here."""
+    mounts = " && ".join(f"mount --rbind /{place} {ROOT}/{place}" for place in ("proc", "dev", "sys", "tmp"))
+    machine.run(f"mkdir -p {ROOT} && mount {machine.disk(ROOT_DISK.serial)} {ROOT} && {mounts}")
+    machine.run(f"ln -s {ROOT}{TRUSTED} {TRUSTED}")
 
 
 def status(machine: Machine) -> dict[str, str]:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the kernel tells of programs: exec, fork, exit. */
+#include <linux/cred.h>
 #include <linux/kernel.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
@@ -13,16 +14,29 @@ static void on_exec(void *data, struct task_struct *task, pid_t old, struct linu
 		return;
 	}
 	if (kml_trust_current())
-		pr_warn_ratelimited("no memory to trust %s\n", current->comm);
+		pr_warn_ratelimited("no memory to trust %s, or about to unload\n", current->comm);
 }
 
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	if (!kml_current_trusted() || (child->flags & PF_KTHREAD))
 		return;
-	/* In an address space of its own it just runs at CPL 3, else it cannot. */
-	if (kml_trust_child(child) && child->mm == current->mm)
+	/* A user namespace of its own, which clone() may give it. */
+	if (!kml_gate_keeps(__task_cred(child))) {
+		/* In an address space of its own it just runs in user mode. */
+		if (child->mm == current->mm)
+			send_sig(SIGKILL, child, 1);
+		return;
+	}
+	/*
+	 * It is a copy of what runs in kernel mode and may be about to make a direct
+	 * call: it would be killed by that, or later, or not. It has not run yet.
+	 */
+	if (kml_trust_child(child)) {
+		pr_warn_ratelimited("no memory to trust a child of %s[%d]: killed\n",
+				    current->comm, task_pid_nr(current));
 		send_sig(SIGKILL, child, 1);
+	}
 }
 
 static void on_exit(void *data, struct task_struct *task)

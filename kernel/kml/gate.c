@@ -55,10 +55,16 @@ static bool take_next(void)
 	return found;
 }
 
+bool kml_gate_keeps(const struct cred *cred)
+{
+	return cred->user_ns == &init_user_ns &&
+	       cap_raised(cred->cap_effective, CAP_SYS_RAWIO);
+}
+
 /* Who may have kernel mode: who may load modules. */
 static const char *caller_objection(void)
 {
-	if (!has_capability_noaudit(current, CAP_SYS_RAWIO) || current_user_ns() != &init_user_ns)
+	if (!has_capability_noaudit(current, CAP_SYS_RAWIO) || !kml_gate_keeps(current_cred()))
 		return "the caller lacks CAP_SYS_RAWIO";
 	if (security_locked_down(LOCKDOWN_MODULE_SIGNATURE))
 		return "the kernel is locked down";

@@ -19,11 +19,16 @@ static int __init kml_init(void)
 	err = kml_events_init();
 	if (err)
 		goto no_events;
+	err = kml_rights_init();
+	if (err)
+		goto no_rights;
 	err = kml_device_init();
 	if (err)
 		goto no_device;
 	return 0;
 no_device:
+	kml_rights_exit();
+no_rights:
 	kml_events_exit();
 no_events:
 	kml_tasks_exit();
@@ -38,6 +43,7 @@ no_gate:
 static void __exit kml_exit(void)
 {
 	kml_device_exit();
+	kml_rights_exit();
 	kml_events_exit();
 	kml_tasks_exit();
 	kml_gate_exit();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Trusted tasks. Each has a preempt notifier, by which the CPU is told when the
- * task becomes current and when it ceases to be, and holds the module.
+ * task becomes current and when it ceases to be, and holds the module. So does one
+ * that was demoted, until its exec or exit.
  */
 #include <linux/list.h>
 #include <linux/module.h>
@@ -10,13 +11,26 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/stop_machine.h>
+#include <linux/task_work.h>
 #include "kml.h"
 
 struct trusted {
 	struct preempt_notifier notifier;
 	struct task_struct *task;	/* removed before it goes */
-	struct list_head link;
+	const struct mm_struct *mm;	/* is only compared */
+	struct callback_head demote;
+	bool demoting;			/* only current looks and writes */
+	bool demoted;			/* written while all CPUs stand still */
+	struct list_head link;		/* empty if demoted */
 };
+
+static bool no_child;
+module_param(no_child, bool, 0600);
+MODULE_PARM_DESC(no_child, "for tests only: as if there were no memory to trust a child (default off)");
+
+static int (*add_task_work)(struct task_struct *task, struct callback_head *work,
+			    enum task_work_notify_mode mode);
 
 /* guards the list and its length; taken in tracepoints, not by interrupts */
 static DEFINE_SPINLOCK(lock);
@@ -25,7 +39,9 @@ static unsigned long count;
 
 static void sched_in(struct preempt_notifier *notifier, int cpu)
 {
-	kml_arch_enter();
+	const struct trusted *trusted = container_of(notifier, struct trusted, notifier);
+
+	kml_arch_enter(!trusted->demoted);
 }
 
 static void sched_out(struct preempt_notifier *notifier, struct task_struct *next)
@@ -52,9 +68,14 @@ static struct trusted *make(struct task_struct *task)
 
 	if (!trusted)
 		return NULL;
+	/* the module is about to go: who is trusted now would be left behind */
+	if (!try_module_get(THIS_MODULE)) {
+		kfree(trusted);
+		return NULL;
+	}
 	preempt_notifier_init(&trusted->notifier, &ops);
-	__module_get(THIS_MODULE);
 	trusted->task = task;
+	trusted->mm = task->mm;
 	spin_lock(&lock);
 	list_add_tail(&trusted->link, &all);
 	count++;
@@ -64,7 +85,14 @@ static struct trusted *make(struct task_struct *task)
 
 bool kml_current_trusted(void)
 {
-	return find_current();
+	const struct trusted *trusted = find_current();
+
+	return trusted && !trusted->demoted;
+}
+
+bool kml_is_our_notifier(const struct preempt_notifier *notifier)
+{
+	return notifier->ops == &ops;
 }
 
 unsigned long kml_trusted_tasks(void)
@@ -89,26 +117,32 @@ u32 kml_list_tasks(u32 *tids, u32 room)
 
 int kml_trust_current(void)
 {
-	struct trusted *trusted;
+	struct trusted *trusted = find_current();
 
+	if (trusted && trusted->demoted) {
+		kml_distrust_current();
+		trusted = NULL;
+	}
+	if (trusted) {
+		trusted->mm = current->mm;
+	} else {
+		trusted = make(current);
+		if (!trusted)
+			return -ENOMEM;
+		preempt_disable();
+		preempt_notifier_register(&trusted->notifier);
+		kml_arch_enter(true);
+		preempt_enable();
+	}
 	/* Who may look into it could make it do anything: root's debuggers only. */
 	set_mask_bits(&current->mm->flags, MMF_DUMPABLE_MASK, SUID_DUMP_ROOT);
 	kml_arch_own_mm(current->mm);
-	if (find_current())
-		return 0;
-	trusted = make(current);
-	if (!trusted)
-		return -ENOMEM;
-	preempt_disable();
-	preempt_notifier_register(&trusted->notifier);
-	kml_arch_enter();
-	preempt_enable();
 	return 0;
 }
 
 int kml_trust_child(struct task_struct *child)
 {
-	struct trusted *trusted = make(child);
+	struct trusted *trusted = no_child ? NULL : make(child);
 
 	if (!trusted)
 		return -ENOMEM;
@@ -117,6 +151,15 @@ int kml_trust_child(struct task_struct *child)
 	/* what preempt_notifier_register() does for current */
 	hlist_add_head(&trusted->notifier.link, &child->preempt_notifiers);
 	return 0;
+}
+
+/* With the lock held. */
+static void forget(struct trusted *trusted)
+{
+	if (list_empty(&trusted->link))
+		return;
+	list_del_init(&trusted->link);
+	count--;
 }
 
 void kml_distrust_current(void)
@@ -131,15 +174,71 @@ void kml_distrust_current(void)
 	preempt_enable();
 	kml_arch_detach();
 	spin_lock(&lock);
-	list_del(&trusted->link);
-	count--;
+	forget(trusted);
 	spin_unlock(&lock);
+	/*
+	 * Work that is still to come needs both. Only an oops can end a task between
+	 * a change of its rights and the return: signals do the work first.
+	 */
+	if (trusted->demoting && !trusted->demoted)
+		return;
 	kfree(trusted);
 	module_put(THIS_MODULE);
 }
 
+/*
+ * All CPUs stand still in the kernel, so no task is in user space and none in the
+ * middle of a switch: each hears of it by sched_in(). The flag leads those that are
+ * on the short way off it, to where it is seen that they are demoted.
+ */
+static int demote_all(void *data)
+{
+	struct mm_struct *mm = data;
+	struct trusted *trusted, *next;
+
+	spin_lock(&lock);
+	list_for_each_entry_safe(trusted, next, &all, link) {
+		if (trusted->mm != mm)
+			continue;
+		trusted->demoted = true;
+		forget(trusted);
+		set_tsk_thread_flag(trusted->task, TIF_NOTIFY_RESUME);
+	}
+	spin_unlock(&lock);
+	kml_arch_disown_mm(mm);
+	return 0;
+}
+
+/* On the way back from the system call that gave up the rights. */
+static void demote(struct callback_head *work)
+{
+	const struct trusted *trusted = container_of(work, struct trusted, demote);
+
+	/* gone: exiting; demoted: by another thread that did the same */
+	if (current->mm && !trusted->demoted)
+		stop_machine(demote_all, current->mm, NULL);
+}
+
+void kml_demote_current(void)
+{
+	struct trusted *trusted = find_current();
+
+	if (!trusted || trusted->demoted || trusted->demoting)
+		return;
+	trusted->demoting = true;
+	init_task_work(&trusted->demote, demote);
+	/* fails only if current is exiting */
+	if (add_task_work(current, &trusted->demote, TWA_RESUME))
+		trusted->demoting = false;
+}
+
 int kml_tasks_init(void)
 {
+	add_task_work = (void *)kml_symbol("task_work_add");
+	if (!add_task_work) {
+		pr_err("refused: the kernel has no task_work_add\n");
+		return -EOPNOTSUPP;
+	}
 	preempt_notifier_inc();
 	return 0;
 }

@@ -11,6 +11,9 @@
  * everything goes by SYSCALL. Results are the kernel's: a negative errno if it
  * failed, errno itself is not touched. All system calls work; only flags other
  * than the program's usual ones are not kept.
+ *
+ * Who gives up CAP_SYS_RAWIO, as by setuid(), is in user mode after that and calls
+ * kml_init() again, before anything else: a jump to where it led before is its end.
  */
 #ifndef _SHIMOS_KML_LIB_H
 #define _SHIMOS_KML_LIB_H

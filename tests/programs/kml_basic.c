@@ -8,13 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int cpl(void)
-{
-	unsigned short cs;
-
-	asm volatile("mov %%cs, %0" : "=r"(cs));
-	return cs & 3;
-}
+#include "kml_cpl.h"
 
 static int fail(const char *what)
 {

@@ -4,6 +4,9 @@
 //! The same binary runs untrusted: [`init`] then returns an error, and everything goes
 //! by SYSCALL. Results are the kernel's: a negative errno if the call failed.
 //!
+//! Who gives up CAP_SYS_RAWIO, as by setuid, is in user mode after that and calls
+//! [`init`] again, before anything else: a jump to where it led before is its end.
+//!
 //! ```
 //! let trusted = shimos_kml::init().is_ok();
 //! const GETPID: usize = 39;
@@ -27,7 +30,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 /// Where to jump to; 0: SYSCALL. It is the same address for all threads and for
-/// children, for they are trusted if their parent is.
+/// children, for they are trusted if their parent is, unless they give that up.
 static ENTRY: AtomicUsize = AtomicUsize::new(0);
 
 /// The same for calls with three arguments at most.
@@ -62,9 +65,12 @@ impl fmt::Display for Errno {
 
 impl core::error::Error for Errno {}
 
-/// Ask once, before threads start, whether this program is trusted. If so, all calls
-/// go directly from now on.
+/// Ask, before threads start, whether this program is trusted. If so, all calls go
+/// directly from now on. Ask again after giving up rights.
 pub fn init() -> Result<(), Errno> {
+    // Where it led before may be out of reach now.
+    ENTRY.store(0, Ordering::Relaxed);
+    ENTRY_3.store(0, Ordering::Relaxed);
     let entries = sys::entry();
     let (entry, entry_3) = *entries.as_ref().unwrap_or(&(0, 0));
     ENTRY.store(entry, Ordering::Relaxed);

@@ -13,6 +13,8 @@ DEFINE_PER_CPU(struct pt_regs *, kml_regs);
 DEFINE_PER_CPU(unsigned long, kml_syscalls);
 DEFINE_PER_CPU(unsigned long, kml_calls);
 DEFINE_PER_CPU(struct task_struct *, kml_current);
+/* whether that one returns to CPL 0: our IDT and entry are in use */
+DEFINE_PER_CPU(unsigned long, kml_cpl0);
 static unsigned long stock_lstar;
 
 int kml_arch_init(void)
@@ -37,12 +39,15 @@ void kml_arch_exit(void)
  * In any order and with interrupts on: this is the kernel, which both tables
  * and both entries serve alike.
  */
-void kml_arch_enter(void)
+void kml_arch_enter(bool trusted)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 
 	this_cpu_write(kml_regs, regs);
 	this_cpu_write(kml_current, current);
+	if (!trusted)
+		return;
+	this_cpu_write(kml_cpl0, 1);
 	this_cpu_read(kml_gate_page)->stack_top = (unsigned long)(regs + 1);
 	native_load_idt(&kml_idt_ours);
 	wrmsrl(MSR_LSTAR, (unsigned long)kml_syscall);
@@ -50,6 +55,7 @@ void kml_arch_enter(void)
 
 void kml_arch_leave(void)
 {
+	this_cpu_write(kml_cpl0, 0);
 	wrmsrl(MSR_LSTAR, stock_lstar);
 	native_load_idt(&kml_idt_stock);
 }

@@ -29,3 +29,17 @@ void kml_arch_own_mm(struct mm_struct *mm)
 	if (mm == current->mm)
 		native_write_cr3(__native_read_cr3());
 }
+
+/*
+ * A TLB that knew nothing of it would make an access a fault that is the program's
+ * own: each CPU flushes it when it switches to this address space, which it left.
+ */
+void kml_arch_disown_mm(struct mm_struct *mm)
+{
+	int i;
+
+	for (i = 0; i < PTRS_PER_PGD / 2; i++)
+		if (pgd_val(READ_ONCE(mm->pgd[i])))
+			set_bit(_PAGE_BIT_USER, (unsigned long *)&mm->pgd[i]);
+	atomic64_inc(&mm->context.tlb_gen);
+}

@@ -229,11 +229,13 @@ SYM_CODE_END(kml_not_fast)
 /*
  * From struct pt_regs at %rsp to the program with all that regs say, at CPL 0,
  * interrupts off. What cannot be at CPL 0 goes the stock way: addresses that iret
- * would fault on, other code segments. The frame that says CPL 0 is one below
- * regs, whose cs and ss direct calls rely on.
+ * would fault on, other code segments, a task that was demoted meanwhile. The frame
+ * that says CPL 0 is one below regs, whose cs and ss direct calls rely on.
  */
 SYM_CODE_START(kml_return)
 	UNWIND_HINT_REGS
+	cmpq	$0, PER_CPU_VAR(kml_cpl0)
+	je	.Lstock
 	cmpq	$0, R_IP(%rsp)
 	jl	.Lstock
 	cmpq	$__USER_CS, R_CS(%rsp)

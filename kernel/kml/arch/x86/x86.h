@@ -38,8 +38,6 @@ int kml_support_check(void);
 int kml_symbols_init(void);
 /* what a static call of it is like; there is no such function */
 void kml_do_syscall_64_type(struct pt_regs *regs, int nr);
-/* An address of the kernel that it does not export, or 0 */
-unsigned long kml_symbol(const char *name);
 
 /* mm.c */
 void kml_mm_init_page(struct kml_gate_page *page);
@@ -66,5 +64,6 @@ DECLARE_PER_CPU(struct pt_regs *, kml_regs);
 DECLARE_PER_CPU(unsigned long, kml_syscalls);
 DECLARE_PER_CPU(unsigned long, kml_calls);
 DECLARE_PER_CPU(struct task_struct *, kml_current);
+DECLARE_PER_CPU(unsigned long, kml_cpl0);
 
 #endif
