@@ -310,7 +310,7 @@ class Machine:
         return f"/boot/initrd.img-{self.versions[flavour]}"
 
     def dmesg(self) -> str:
-        return self.run("dmesg").output
+        return self.run("dmesg | cat").output  # it colours what goes to a terminal
 
     def assert_dmesg_clean(self) -> None:
         """Fail on warnings, oopses, stalls, lock reports in the host's log."""

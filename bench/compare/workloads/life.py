@@ -32,8 +32,9 @@ class _Shimos:
 
     @staticmethod
     def _until(count: int) -> str:
-        # Without -q, which would end at the first; the console itself ends with the partition.
-        return f"{{ shimos console {_NAME} --read-only </dev/null & }} | grep -m{count} {_LINE} >/dev/null"
+        # To a file, for with -q or to /dev/null grep is content with the first, and reads on to
+        # the end; the console itself ends with the partition.
+        return f"{{ shimos console {_NAME} --read-only </dev/null & }} | grep -m{count} {_LINE} >/run/{_NAME}.seen"
 
 
 class _Kvm:
