@@ -114,6 +114,7 @@ impl<'a> Kernel<'a> {
             self.ibrs(),
             self.branch_tracking(),
             self.shadow_stacks(),
+            self.kvm(),
         ]
     }
 
@@ -219,6 +220,16 @@ impl<'a> Kernel<'a> {
             "off",
             "programs may have them",
             &format!("add clearcpuid=shstk {PARAMETER}"),
+        )
+    }
+
+    fn kvm(&self) -> Check {
+        judge(
+            "KVM of Intel CPUs",
+            self.system.path("sys/module/kvm_intel").exists(),
+            "not loaded",
+            "it is loaded, and would take our entry for the kernel's",
+            "rmmod kvm_intel; it cannot be loaded again while shimos_kml is",
         )
     }
 
@@ -404,6 +415,10 @@ mod tests {
             ),
             (&[flags("flags : ibt")], "IBT"),
             (&[flags("flags : user_shstk")], "user shadow stacks"),
+            (
+                &[("sys/module/kvm_intel/refcnt", "0\n")],
+                "KVM of Intel CPUs",
+            ),
             (
                 &[(
                     "sys/kernel/security/lockdown",

@@ -26,13 +26,20 @@ int kml_arch_init(void)
 	err = kml_symbols_init();
 	if (err)
 		return err;
+	err = kml_kvm_init();
+	if (err)
+		return err;
 	rdmsrl(MSR_LSTAR, stock_lstar);
-	return kml_idt_init();
+	err = kml_idt_init();
+	if (err)
+		kml_kvm_exit();
+	return err;
 }
 
 void kml_arch_exit(void)
 {
 	kml_idt_exit();
+	kml_kvm_exit();
 }
 
 /*

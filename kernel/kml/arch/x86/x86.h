@@ -39,6 +39,10 @@ int kml_symbols_init(void);
 /* what a static call of it is like; there is no such function */
 void kml_do_syscall_64_type(struct pt_regs *regs, int nr);
 
+/* kvm.c: keeps KVM of Intel CPUs out; refuses if it is there. */
+int kml_kvm_init(void);
+void kml_kvm_exit(void);
+
 /* mm.c */
 void kml_mm_init_page(struct kml_gate_page *page);
 
