@@ -213,7 +213,15 @@ class Machine:
                 raise BootError(f"the machine died while booting:\n{text}") from None
 
     def _context(self) -> str:
-        return f"serial console of the machine:\n{self.serial_tail()}"
+        return f"serial console of the machine:\n{self.serial_tail()}\n{self._cpu_states()}"
+
+    def _cpu_states(self) -> str:
+        """Where each CPU is and what its local APIC holds: tells a lost interrupt from a busy CPU."""
+        if not self.emulator.alive():
+            return ""
+        registers = re.findall(r"^(?:CPU#|RIP=).*", self._monitor("info registers -a"), re.MULTILINE)
+        apics = [self._monitor(f"info lapic {cpu}") for cpu in range(self.emulator.config.cpus)]
+        return "\n".join(["the emulator's CPUs:", *registers, *apics])
 
     # Commands --------------------------------------------------------------
 
