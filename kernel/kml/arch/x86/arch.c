@@ -30,6 +30,7 @@ int kml_arch_init(void)
 	if (err)
 		return err;
 	rdmsrl(MSR_LSTAR, stock_lstar);
+	kml_fast_init();
 	err = kml_idt_init();
 	if (err)
 		kml_kvm_exit();

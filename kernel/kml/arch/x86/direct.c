@@ -17,10 +17,8 @@ MODULE_PARM_DESC(direct, "call handlers of frequent events directly (default on)
 
 /* of the stock stubs; the longest has about 60 */
 #define STUB_BYTES	96
-#define CALL		0xe8
 #define JMP		0xe9
 #define PUSH_BYTE	0x6a
-#define BRANCH_SIZE	5
 
 unsigned long kml_direct[256];
 
@@ -34,14 +32,6 @@ static const char *const functions[] = {
 	"sysvec_call_function_single",
 };
 
-static unsigned long branch_target(const u8 *code)
-{
-	s32 distance;
-
-	memcpy(&distance, code + 1, sizeof(distance));
-	return (unsigned long)code + BRANCH_SIZE + distance;
-}
-
 /* Device interrupts: push the vector, jump to what is common. */
 static const u8 *common_part(const u8 *code)
 {
@@ -50,7 +40,7 @@ static const u8 *common_part(const u8 *code)
 	if (!memcmp(code, endbr, sizeof(endbr)))
 		code += sizeof(endbr);
 	if (code[0] == PUSH_BYTE && code[2] == JMP)
-		return (const u8 *)branch_target(code + 2);
+		return (const u8 *)kml_branch_target(code + 2);
 	return code;
 }
 
@@ -65,13 +55,13 @@ static unsigned long called_by(unsigned long stub, unsigned long error_entry)
 	int i;
 
 	for (i = 0; i < STUB_BYTES; i++) {
-		if (code[i] != CALL)
+		if (code[i] != KML_CALL)
 			continue;
 		if (entered)
-			return branch_target(code + i);
-		if (branch_target(code + i) == error_entry) {
+			return kml_branch_target(code + i);
+		if (kml_branch_target(code + i) == error_entry) {
 			entered = true;
-			i += BRANCH_SIZE - 1;
+			i += KML_BRANCH_SIZE - 1;
 		}
 	}
 	return 0;

@@ -32,6 +32,20 @@
 #define S_SP	64
 #define S_SS	72
 
+/* The CPU's frame, from the gate stack to below %rax; %rcx is lost. */
+.macro push_frame
+	movq	S_SS(%rsp), %rcx
+	movq	%rcx, -8(%rax)
+	movq	S_SP(%rsp), %rcx
+	movq	%rcx, -16(%rax)
+	movq	S_FLAGS(%rsp), %rcx
+	movq	%rcx, -24(%rax)
+	movq	S_CS(%rsp), %rcx
+	movq	%rcx, -32(%rax)
+	movq	S_IP(%rsp), %rcx
+	movq	%rcx, -40(%rax)
+.endm
+
 	.text
 
 /* From here to kml_window_end the gate stack holds something. */
@@ -102,16 +116,7 @@ SYM_CODE_START(kml_stubs)
 	cmpl	$31, %ecx
 	cmova	%rcx, %rdx			/* interrupts: the vector */
 	movq	%rdx, -48(%rax)			/* in regs->orig_ax */
-	movq	S_SS(%rsp), %rcx
-	movq	%rcx, -8(%rax)
-	movq	S_SP(%rsp), %rcx
-	movq	%rcx, -16(%rax)
-	movq	S_FLAGS(%rsp), %rcx
-	movq	%rcx, -24(%rax)
-	movq	S_CS(%rsp), %rcx
-	movq	%rcx, -32(%rax)
-	movq	S_IP(%rsp), %rcx
-	movq	%rcx, -40(%rax)
+	push_frame
 	leaq	kml_handle(%rip), %rdx
 	leaq	-56(%rax), %rax
 	jmp	.Lswitch
@@ -244,16 +249,7 @@ SYM_CODE_START(kml_stubs)
 
 	/* %rax: the stack to go on with */
 .Lmove:
-	movq	S_SS(%rsp), %rcx
-	movq	%rcx, -8(%rax)
-	movq	S_SP(%rsp), %rcx
-	movq	%rcx, -16(%rax)
-	movq	S_FLAGS(%rsp), %rcx
-	movq	%rcx, -24(%rax)
-	movq	S_CS(%rsp), %rcx
-	movq	%rcx, -32(%rax)
-	movq	S_IP(%rsp), %rcx
-	movq	%rcx, -40(%rax)
+	push_frame
 	leaq	-40(%rax), %rax
 	movl	S_VEC(%rsp), %ecx
 	cmpl	$31, %ecx

@@ -175,7 +175,6 @@ int kml_idt_init(void)
 	if (err)
 		return err;
 	kml_direct_init();
-	kml_fast_init();
 	for_each_possible_cpu(cpu) {
 		struct kml_gate_page *page = (void *)get_zeroed_page(GFP_KERNEL);
 

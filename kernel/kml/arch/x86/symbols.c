@@ -12,8 +12,6 @@
 
 /* enough for the stock entry with all its mitigations */
 #define ENTRY_BYTES	512
-#define CALL		0xe8
-#define CALL_SIZE	5
 
 unsigned long kml_stock_return;
 
@@ -40,6 +38,14 @@ unsigned long kml_symbol(const char *name)
 	return lookup(name);
 }
 
+unsigned long kml_branch_target(const u8 *code)
+{
+	s32 distance;
+
+	memcpy(&distance, code + 1, sizeof(distance));
+	return (unsigned long)code + KML_BRANCH_SIZE + distance;
+}
+
 /* Whether the stock entry calls it: then its arguments are what we know. */
 static bool entry_calls(unsigned long function)
 {
@@ -49,15 +55,9 @@ static bool entry_calls(unsigned long function)
 
 	rdmsrl(MSR_LSTAR, entry);
 	code = (const u8 *)entry;
-	for (i = 0; i < ENTRY_BYTES; i++) {
-		s32 distance;
-
-		if (code[i] != CALL)
-			continue;
-		memcpy(&distance, code + i + 1, sizeof(distance));
-		if (entry + i + CALL_SIZE + distance == function)
+	for (i = 0; i < ENTRY_BYTES; i++)
+		if (code[i] == KML_CALL && kml_branch_target(code + i) == function)
 			return true;
-	}
 	return false;
 }
 
