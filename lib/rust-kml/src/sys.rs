@@ -52,6 +52,50 @@ fn check(result: isize) -> Result<usize, Errno> {
     }
 }
 
+/// The call `$number` with `$arguments`, operands of `asm!`: directly by the address in
+/// `$entry`, which also changes `$changed`, or by SYSCALL if there is none.
+macro_rules! call {
+    ($entry:ident, $number:ident, [$($arguments:tt)*], [$($changed:tt)*]) => {{
+        let entry = $entry.load(Ordering::Relaxed);
+        let result;
+        if entry != 0 {
+            // SAFETY: the kernel gave this address for that; it takes the registers of
+            // SYSCALL and returns to rcx on the stack of before, and preserves of the
+            // registers what a C function preserves.
+            // It restarts an interrupted call two bytes before where it would return to:
+            // there is a short jump, back to the start.
+            unsafe {
+                asm!(
+                    "2: lea rcx, [rip + 3f]",
+                    "jmp {entry}",
+                    ".byte 0xeb, 2b - 3f",
+                    "3:",
+                    entry = in(reg) entry,
+                    inlateout("rax") $number => result,
+                    $($arguments)*
+                    $($changed)*
+                    out("rcx") _,
+                    out("r11") _,
+                    options(nostack),
+                );
+            }
+        } else {
+            // SAFETY: the caller answers for what the call does; it changes rcx and r11.
+            unsafe {
+                asm!(
+                    "syscall",
+                    inlateout("rax") $number => result,
+                    $($arguments)*
+                    out("rcx") _,
+                    out("r11") _,
+                    options(nostack),
+                );
+            }
+        }
+        result
+    }};
+}
+
 /// A system call with six arguments; returns what the kernel does: a negative errno,
 /// or a result. Any call will do; only flags other than the program's usual ones are
 /// not kept.
@@ -69,93 +113,26 @@ pub unsafe fn syscall6(
     e: usize,
     f: usize,
 ) -> isize {
-    let entry = ENTRY.load(Ordering::Relaxed);
-    let result;
-    if entry != 0 {
-        // SAFETY: the kernel gave this address for that; it takes the registers of
-        // SYSCALL and returns to rcx on the stack of before, and preserves of the
-        // registers what a C function preserves.
-        // It restarts an interrupted call two bytes before where it would return to:
-        // there is a short jump, back to the start.
-        unsafe {
-            asm!(
-                "2: lea rcx, [rip + 3f]",
-                "jmp {entry}",
-                ".byte 0xeb, 2b - 3f",
-                "3:",
-                entry = in(reg) entry,
-                inlateout("rax") number => result,
-                inlateout("rdi") a => _,
-                inlateout("rsi") b => _,
-                inlateout("rdx") c => _,
-                inlateout("r10") d => _,
-                inlateout("r8") e => _,
-                inlateout("r9") f => _,
-                out("rcx") _,
-                out("r11") _,
-                options(nostack),
-            );
-        }
-    } else {
-        // SAFETY: the caller answers for what the call does; it changes rcx and r11.
-        unsafe {
-            asm!(
-                "syscall",
-                inlateout("rax") number => result,
-                in("rdi") a,
-                in("rsi") b,
-                in("rdx") c,
-                in("r10") d,
-                in("r8") e,
-                in("r9") f,
-                out("rcx") _,
-                out("r11") _,
-                options(nostack),
-            );
-        }
-    }
-    result
+    call!(
+        ENTRY,
+        number,
+        [
+            inlateout("rdi") a => _,
+            inlateout("rsi") b => _,
+            inlateout("rdx") c => _,
+            inlateout("r10") d => _,
+            inlateout("r8") e => _,
+            inlateout("r9") f => _,
+        ],
+        []
+    )
 }
 
 /// At most three arguments, given as operands of `asm!`.
 macro_rules! at_most_three {
-    ($number:ident, $($arguments:tt)*) => {{
-        let entry = ENTRY_3.load(Ordering::Relaxed);
-        let result;
-        if entry != 0 {
-            // SAFETY: see syscall6().
-            unsafe {
-                asm!(
-                    "2: lea rcx, [rip + 3f]",
-                    "jmp {entry}",
-                    ".byte 0xeb, 2b - 3f",
-                    "3:",
-                    entry = in(reg) entry,
-                    inlateout("rax") $number => result,
-                    $($arguments)*
-                    out("rcx") _,
-                    out("r8") _,
-                    out("r9") _,
-                    out("r10") _,
-                    out("r11") _,
-                    options(nostack),
-                );
-            }
-        } else {
-            // SAFETY: see syscall6().
-            unsafe {
-                asm!(
-                    "syscall",
-                    inlateout("rax") $number => result,
-                    $($arguments)*
-                    out("rcx") _,
-                    out("r11") _,
-                    options(nostack),
-                );
-            }
-        }
-        result
-    }};
+    ($number:ident, $($arguments:tt)*) => {
+        call!(ENTRY_3, $number, [$($arguments)*], [out("r8") _, out("r9") _, out("r10") _,])
+    };
 }
 
 /// With three, which most calls have at most.
@@ -210,7 +187,7 @@ pub unsafe fn syscall2(number: usize, a: usize, b: usize) -> isize {
 /// See [`syscall6`].
 #[inline]
 pub unsafe fn syscall4(number: usize, a: usize, b: usize, c: usize, d: usize) -> isize {
-    // SAFETY: see syscall0().
+    // SAFETY: see syscall6().
     unsafe { syscall6(number, a, b, c, d, 0, 0) }
 }
 
@@ -220,6 +197,6 @@ pub unsafe fn syscall4(number: usize, a: usize, b: usize, c: usize, d: usize) ->
 /// See [`syscall6`].
 #[inline]
 pub unsafe fn syscall5(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize) -> isize {
-    // SAFETY: see syscall0().
+    // SAFETY: see syscall6().
     unsafe { syscall6(number, a, b, c, d, e, 0) }
 }
