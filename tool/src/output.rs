@@ -3,6 +3,7 @@
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
+use std::path::Path;
 
 use crate::error::{Error, Result, io_text};
 
@@ -68,6 +69,11 @@ pub fn printable(text: &str) -> String {
         }
     }
     safe
+}
+
+/// A path likewise.
+pub fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy())
 }
 
 /// Left-aligned columns, two spaces apart; the last one is not padded.

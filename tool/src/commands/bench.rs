@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::cli;
 use crate::error::{Error, IoContext, Result};
-use crate::output::printable;
+use crate::output::shown;
 
 /// What is run, in the tree.
 const SCRIPT: &str = "bench/run";
@@ -44,10 +44,6 @@ fn find(source: Option<&Path>, here: &Path) -> Result<PathBuf> {
 fn is_ours(script: &Path) -> bool {
     let tree = script.parent().and_then(Path::parent);
     tree.is_some_and(|tree| tree.join("kernel/kloader").is_dir())
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy())
 }
 
 #[cfg(test)]

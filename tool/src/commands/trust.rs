@@ -12,7 +12,7 @@ use crate::kml::node::Node;
 use crate::kml::processes::{self, Process};
 use crate::kml::program::{self, Caller};
 use crate::kml::{self, caller};
-use crate::output::{self, printable};
+use crate::output::{self, printable, shown};
 
 /// Returns only if that failed.
 pub fn run(args: &cli::TrustRun) -> Result<()> {
@@ -27,10 +27,7 @@ pub fn run(args: &cli::TrustRun) -> Result<()> {
     program::check(&file, &kml::directory(&system), Caller::current())?;
     node.trust_next()?;
     let error = Command::new(&file).arg0(name).args(rest).exec();
-    Err(error).or_fail(format_args!(
-        "cannot run {}",
-        printable(&file.to_string_lossy())
-    ))
+    Err(error).or_fail(format_args!("cannot run {}", shown(&file)))
 }
 
 #[derive(Debug, Serialize)]

@@ -13,7 +13,7 @@ use nix::unistd;
 
 use super::{S_ISGID, S_ISUID, S_ISVTX, S_IWGRP, S_IWOTH, roots_own};
 use crate::error::{Error, IoContext, Result};
-use crate::output::printable;
+use crate::output::{printable, shown};
 
 const ANY_X: u32 = 0o111;
 const S_IXGRP: u32 = 0o010;
@@ -46,10 +46,6 @@ pub fn find(name: &OsStr, path: &OsStr) -> Result<PathBuf> {
         Error::new(format!("there is no program '{shown}' in PATH"))
             .hint("check the spelling, or give its whole path")
     }))
-}
-
-fn shown(path: &Path) -> String {
-    printable(&path.to_string_lossy())
 }
 
 fn executable(shown: &str, file: &Metadata) -> Result<()> {
