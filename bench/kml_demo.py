@@ -7,6 +7,7 @@ redis-benchmark, an ordinary program, asks the one and then the other.
 from __future__ import annotations
 
 import kml
+from kml_real import start_redis
 
 from lab.machine import Machine
 
@@ -15,17 +16,6 @@ CLIENTS = 10
 #: What redis-benchmark calls it, and how many requests it sends at once.
 WORK = (("ping_inline", 1), ("set", 1), ("get", 1), ("incr", 1), ("lpush", 1), ("get", 16))
 PORTS = {"user mode": 7001, "kernel mode": 7002}
-
-
-def start(machine: Machine) -> dict[str, str]:
-    """Both servers; their process ids."""
-    pids = {}
-    for (name, port), before in zip(PORTS.items(), (kml.USER, kml.KERNEL), strict=True):
-        server = f"redis-server --port {port} --save '' --daemonize yes --pidfile /tmp/{port} --logfile /tmp/{port}.log"
-        ask = f"{kml.USER} redis-cli -p {port} ping 2>&1"
-        machine.run(f"cd /tmp; {before} {server}; until {ask} | grep -q PONG; do :; done", timeout=120)
-        pids[name] = machine.run(f"cat /tmp/{port}").output.strip()
-    return pids
 
 
 def spent(machine: Machine, pid: str) -> int:
@@ -46,7 +36,8 @@ def show() -> None:
     with kml.make(icount=True, cpus=1, disks=[kml.ROOT_DISK]) as machine:
         kml.mount_root(machine)
         machine.run("modprobe shimos_kml")
-        pids = start(machine)
+        modes = zip(PORTS.items(), (kml.USER, kml.KERNEL), strict=True)
+        pids = {name: start_redis(machine, mode, port) for (name, port), mode in modes}
         print(f"\nLinux {machine.versions['6.12']}, unmodified redis-server twice:\n")
         print(machine.run("shimos trust status").output)
         print(

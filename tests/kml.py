@@ -70,6 +70,12 @@ def both(machine: Machine, program: str, arguments: str = "", timeout: float = 6
     return kernel.output
 
 
+def assert_nothing_left(machine: Machine) -> None:
+    """What holds after each test."""
+    assert_clean(machine)
+    assert status(machine)["tasks"] == "0", "trusted tasks are left"
+
+
 def assert_clean(machine: Machine) -> None:
     """The kernel complains of nothing but programs that it killed."""
     log = machine.dmesg()

@@ -15,7 +15,7 @@ def begin(machine: Machine, seconds: int) -> None:
     """Trusted programs that check what they do; see end."""
     machine.run(
         f"cd /tmp; rm -f load; ({TRUSTED}/stress-ng --verify -q -t {seconds} {LOAD}; echo stress $?;"
-        f" {TRUSTED}/kml_faults 1) >load 2>&1 & {PROGRAMS}/kml_call status >/dev/null"
+        f" {TRUSTED}/kml_faults 1) >load 2>&1 & until {PROGRAMS}/kml_call tasks | grep -q .; do :; done"
     )
 
 

@@ -46,16 +46,24 @@ def sqlite(machine: Machine) -> None:
     assert "\nok\n" in out and out.endswith("\ndb\n")
 
 
+def start_redis(machine: Machine, mode: str, port: int, options: str = "") -> str:
+    """A server in /tmp that answers, with its log in /tmp/PORT.log; its process id."""
+    pid, log = f"/tmp/{port}.pid", f"/tmp/{port}.log"
+    server = (
+        f"redis-server --port {port} --save '' --dir /tmp --daemonize yes --pidfile {pid} --logfile {log} {options}"
+    )
+    answers = f"{USER} redis-cli -p {port} ping 2>&1 | grep -q PONG"
+    machine.run(f"cd /tmp; {mode} {server} >/tmp/{port}.start; until {answers}; do :; done", timeout=120)
+    return machine.run(f"cat {pid}").output.strip()
+
+
 def redis(machine: Machine, mode: str) -> tuple[list[str], list[str]]:
     """Two digests of all data, the second after saving and loading; and what was measured."""
-    serve = (
-        "redis-server --port 7777 --save '' --dir /tmp --dbfilename redis.rdb --daemonize yes --pidfile /tmp/redis.pid"
-    )
-    start = f"{mode} {serve} --enable-debug-command local --logfile /tmp/redis.log --appendonly no --io-threads 2"
+    options = "--dbfilename redis.rdb --enable-debug-command local --appendonly no --io-threads 2"
     ask = f"{USER} redis-cli --raw -p 7777"
     digests, measured = [], []
-    machine.run(f"cd /tmp; rm -f redis.rdb; {start} >/tmp/start.log; until {ask} ping 2>&1 | grep -q PONG; do :; done")
-    pid = machine.run("cat /tmp/redis.pid").output.strip()
+    machine.run("rm -f /tmp/redis.rdb")
+    pid = start_redis(machine, mode, 7777, options)
     trusted = machine.run(f"{kml.PROGRAMS}/kml_call tasks").output.split()
     assert (pid in trusted) == (mode == KERNEL)
     for work in REDIS_WORK:
@@ -68,5 +76,5 @@ def redis(machine: Machine, mode: str) -> tuple[list[str], list[str]]:
     machine.run(f"{ask} debug reload nosave")
     digests += machine.run(f"{ask} debug digest; {ask} dbsize; {ask} zrange z 100 110").lines
     machine.run(f"{ask} shutdown nosave; while [ -e /proc/{pid} ]; do :; done", check=False)
-    assert "=== REDIS BUG REPORT" not in machine.run("cat /tmp/redis.log").output
+    assert "=== REDIS BUG REPORT" not in machine.run("cat /tmp/7777.log").output
     return digests, measured

@@ -72,8 +72,7 @@ def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
 @pytest.fixture(autouse=True)
 def _clean(machine: Machine) -> Iterator[None]:
     yield
-    kml.assert_clean(machine)
-    assert kml.status(machine)["tasks"] == "0", "trusted tasks are left"
+    kml.assert_nothing_left(machine)
 
 
 def tasks(machine: Machine) -> int:

@@ -47,8 +47,7 @@ def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
 @pytest.fixture(autouse=True)
 def _clean(machine: Machine) -> Iterator[None]:
     yield
-    kml.assert_clean(machine)
-    assert kml.status(machine)["tasks"] == "0", "trusted tasks are left"
+    kml.assert_nothing_left(machine)
     machine.run(f"rmmod shimos_kml && modprobe shimos_kml && {TRUSTED}/kml_basic 10")
 
 

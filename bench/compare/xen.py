@@ -37,12 +37,11 @@ _STORE = (
     " && ./xenstored --pid-file /run/xenstored.pid && ./xen-init-dom0 && ./xenconsoled --pid-file=/run/xenconsoled.pid"
 )
 
-
+# Unpacked: libxenguest's unpacking fails now and then in the emulator.
+_KERNEL = "/run/vmlinux"
 # Xen's own script for disks looks through all of its store for another domain with the same one,
 # which in the emulator takes longer than the 10 seconds it has.
 _BLOCK_SCRIPT = "/run/block-known"
-# Unpacked: libxenguest's unpacking fails now and then in the emulator.
-_KERNEL = "/run/vmlinux"
 _BLOCK = """#!/bin/sh -e
 [ "$1" = add ] || exit 0
 disk=$(xenstore-read "$XENBUS_PATH/params")

@@ -19,13 +19,7 @@
 #include <time.h>
 
 #include "kml.h"
-
-#define MUST(what) do {						\
-	if (!(what)) {						\
-		printf("line %d: %s\n", __LINE__, #what);	\
-		exit(1);					\
-	}							\
-} while (0)
+#include "must.h"
 
 static volatile sig_atomic_t alarms;
 

@@ -30,17 +30,11 @@
 
 #include "kml.h"
 #include "kml_cpl.h"
+#include "must.h"
 
 #define USER	1000
 #define THREADS	4
 #define SIZE	(4UL << 20)
-
-#define MUST(what) do {						\
-	if (!(what)) {						\
-		printf("line %d: %s: %m\n", __LINE__, #what);	\
-		exit(1);					\
-	}							\
-} while (0)
 
 static char *memory;
 static int ends[2];

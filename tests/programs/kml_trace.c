@@ -22,13 +22,7 @@
 #include <sys/wait.h>
 
 #include "kml.h"
-
-#define MUST(what) do {						\
-	if (!(what)) {						\
-		printf("line %d: %s\n", __LINE__, #what);	\
-		exit(1);					\
-	}							\
-} while (0)
+#include "must.h"
 
 static volatile long variable = 1;
 

@@ -53,11 +53,9 @@ EVENTS: tuple[Callable[[Machine], None], ...] = (
 
 def serve(machine: Machine) -> str:
     """A trusted Redis that is asked without end; its process id."""
-    pid = f"/tmp/{PORT}.pid"
-    server = f"redis-server --port {PORT} --save '' --daemonize yes --pidfile {pid} --logfile /tmp/{PORT}.log"
-    machine.run(f"cd /tmp; {KERNEL} {server}; until {USER} redis-cli -p {PORT} ping 2>&1 | grep -q PONG; do :; done")
+    server = kml_real.start_redis(machine, KERNEL, PORT)
     machine.run(f"{USER} redis-benchmark -p {PORT} -c 4 -t set,get,lpush,lpop -l -q >/dev/null 2>&1 &")
-    return machine.run(f"cat {pid}").output.strip()
+    return server
 
 
 def rounds(machine: Machine, moments: random.Random, end: float) -> int:
