@@ -45,7 +45,7 @@ def test_nmi_test_can_fail() -> None:
 
 def test_probes(machine: Machine) -> None:
     """Breakpoints of kprobes and the function tracer in what trusted programs call."""
-    kml_load.begin(machine, 4)
+    kml_load.begin(machine, 6)
     kml_load.probe(machine)
     kml_load.end(machine)
     kml.assert_clean(machine)
