@@ -59,6 +59,13 @@ def move_cpus(machine: Machine) -> None:
         machine.run(f"echo 0 >{online}; sleep .3; echo 1 >{online}")
 
 
+def give_up(machine: Machine) -> None:
+    """Programs of which one thread after another gives up its rights."""
+    loop = f"for i in 1 2 3; do {TRUSTED}/kml_rights threads & {TRUSTED}/kml_rights one-thread & done; wait"
+    out = machine.run(loop, timeout=120).lines
+    assert out.count("threads at 0: 0 at 3: 4") == 6, out
+
+
 def eat_memory(machine: Machine) -> None:
     """The kernel kills trusted programs that eat all memory of their group."""
     kml.assert_clean(machine)

@@ -1,7 +1,9 @@
-"""The life of partitions and all of IKC under lockdep and its like: `lab/debug/run`."""
+"""The life of partitions, all of IKC and trusted programs under lockdep and its like: `lab/debug/run`."""
 
 from __future__ import annotations
 
+import kml
+import kml_load
 import pytest
 from support import remove, start, wait_state
 from traffic import assert_correct, kernels, send_all
@@ -73,3 +75,18 @@ def test_communication(machine: Machine) -> None:
         assert_clean(machine, "web", "db")
     machine.run("rmmod shimos_kloader shimos_ikc && modprobe shimos_kloader")
     assert_clean(machine)
+
+
+def test_trusted_programs() -> None:
+    """Faults, forks, threads and signals in kernel mode, NMIs, CPUs that go, lack of memory, lost rights, unloading."""
+    with kml.make(**DEBUG) as machine:
+        kml.prepare(machine)
+        for event in (kml_load.move_cpus, kml_load.eat_memory, kml_load.give_up, kml_load.try_unload):
+            kml_load.begin(machine, 20)
+            event(machine)
+            kml_load.end(machine, timeout=300)
+        kml_load.storm(machine, 8)
+        kml.assert_nothing_left(machine)
+        assert_clean(machine)
+        machine.run("rmmod shimos_kml && modprobe shimos_kml")
+        assert_clean(machine)

@@ -14,7 +14,7 @@ from time import monotonic
 import kml
 import kml_load
 import kml_real
-from kml import KERNEL, PROGRAMS, TRUSTED, USER
+from kml import KERNEL, PROGRAMS, USER
 
 from lab import progress
 from lab.machine import Machine
@@ -34,20 +34,13 @@ def real(machine: Machine) -> None:
     assert kml_real.redis(machine, KERNEL) == kml_real.redis(machine, USER)
 
 
-def give_up(machine: Machine) -> None:
-    """Programs of which one thread after another gives up its rights."""
-    loop = f"for i in 1 2 3; do {TRUSTED}/kml_rights threads & {TRUSTED}/kml_rights one-thread & done; wait"
-    out = machine.run(loop, timeout=120).lines
-    assert out.count("threads at 0: 0 at 3: 4") == 6, out
-
-
 def storm(machine: Machine) -> None:
     kml_load.storm(machine, 4)
 
 
 #: What happens to trusted programs in each round, in random order.
 EVENTS: tuple[Callable[[Machine], None], ...] = (
-    *(storm, give_up, real, kml_load.probe, kml_load.move_cpus, kml_load.eat_memory, kml_load.try_unload),
+    *(storm, kml_load.give_up, real, kml_load.probe, kml_load.move_cpus, kml_load.eat_memory, kml_load.try_unload),
 )
 
 
