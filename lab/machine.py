@@ -20,6 +20,7 @@ from typing import Any
 
 import pexpect
 from pexpect.socket_pexpect import SocketSpawn
+from qemu.qmp import QMPError
 
 from lab import build, faults, host, host_root, kernels, progress, qemu
 from lab.devices import Disk, Nic
@@ -213,15 +214,21 @@ class Machine:
                 raise BootError(f"the machine died while booting:\n{text}") from None
 
     def _context(self) -> str:
-        return f"serial console of the machine:\n{self.serial_tail()}\n{self._cpu_states()}"
+        states = "\n".join(text for state in self.cpu_states() for text in state)
+        return f"serial console of the machine:\n{self.serial_tail()}\nits CPUs:\n{states}"
 
-    def _cpu_states(self) -> str:
-        """Where each CPU is and what its local APIC holds: tells a lost interrupt from a busy CPU."""
-        if not self.emulator.alive():
-            return ""
-        registers = re.findall(r"^(?:CPU#|RIP=).*", self._monitor("info registers -a"), re.MULTILINE)
-        apics = [self._monitor(f"info lapic {cpu}") for cpu in range(self.emulator.config.cpus)]
-        return "\n".join(["the emulator's CPUs:", *registers, *apics])
+    def cpu_states(self) -> list[tuple[str, str]]:
+        """Of each CPU a line about where it is, and what its local APIC holds; nothing of a dead machine."""
+        try:
+            registers = re.findall(r"^RIP=.*", self._monitor("info registers -a"), re.MULTILINE)
+            return [(where, self._monitor(f"info lapic {cpu}")) for cpu, where in enumerate(registers)]
+        except (QMPError, OSError):
+            return []
+
+    def fault(self) -> str | None:
+        """The emulator's fault that stopped a CPU of this machine, as far as it can be told for sure."""
+        lost = [str(cpu) for cpu, state in enumerate(self.cpu_states()) if faults.interrupt_lost(*state)]
+        return f"timer interrupt of CPU {', '.join(lost)} lost" if lost else None
 
     # Commands --------------------------------------------------------------
 

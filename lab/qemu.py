@@ -9,10 +9,12 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from qemu.qmp import QMPError
 from qemu.qmp.legacy import QEMUMonitorProtocol
 
 from lab import cache, progress
@@ -174,7 +176,8 @@ class Emulator:
     def stop(self) -> None:
         """End it; nothing on its disks is worth saving."""
         if self._qmp is not None:
-            self._qmp.close()
+            with suppress(OSError, QMPError):  # it may be dead
+                self._qmp.close()
             self._qmp = None
         if self.alive():
             self.process.kill()

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 
 import pexpect
 import pytest
+from _pytest.runner import runtestprotocol
 from _pytest.terminal import TerminalReporter
 from lan import Lan, two_partitions
 
@@ -113,6 +114,7 @@ def _spoiled(machine: Machine) -> bool:
 
 
 _REPORT = pytest.StashKey[pytest.TestReport]()
+_FAULT = pytest.StashKey[list[str]]()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -124,10 +126,28 @@ def pytest_runtest_makereport(
     if report.when == "call":
         item.stash[_REPORT] = report
     if report.failed and call.excinfo is not None:
+        faults_found = item.stash.setdefault(_FAULT, [])
+        faults_found += [f"{machine.name}: {fault}" for machine in _machines if (fault := machine.fault())]
         for machine in _machines:
             report.sections.append((f"serial console, {machine.name}", machine.serial_tail()))
             report.sections.append((f"partitions, {machine.name}", _partitions(machine)))
     return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """What the emulator spoiled is counted and done once more, on another machine."""
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    found = item.stash.setdefault(_FAULT, [])
+    if found:
+        faults.record("; ".join(dict.fromkeys(found)), f"test {item.nodeid}")
+        found.clear()
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def _partitions(machine: Machine) -> str:
@@ -146,7 +166,7 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     """Say how often a boot had to be repeated, and which quick checks failed."""
     new = faults.recorded()[_known_faults:]
     terminalreporter.section("emulator")
-    terminalreporter.write_line(f"boots repeated because of a known emulator fault: {len(new)}")
+    terminalreporter.write_line(f"boots and tests repeated because of a known emulator fault: {len(new)}")
     for line in new:
         terminalreporter.write_line(f"  {line}")
     failed = os.environ.get("SHIMOS_FAILED_CHECKS", "")

@@ -37,7 +37,8 @@ MACHINES: dict[str, dict[str, Any]] = {
 
 def make(**options: Any) -> Machine:
     """A machine, not started, whose host needs nothing of KLoader."""
-    return Machine(**{"partitions": [], "load": False, "ipi_broadcast": True} | options)
+    usual: dict[str, Any] = {"partitions": [], "load": False, "ipi_broadcast": True}
+    return Machine(**usual | options)
 
 
 def prepare(machine: Machine, parameters: str = "") -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import time
 
 import pytest
@@ -42,6 +43,22 @@ LOST_TIMER_6_1 = """\
 [   47.992] NMI backtrace for cpu 1 skipped: idling at native_safe_halt+0xb/0x10
 [   47.993] rcu: rcu_preempt kthread timer wakeup didn't happen for 5251 jiffies! g-875 f0x0
 [   47.994] rcu: \tPossible timer handling issue on cpu=1 timer-softirq=0
+"""
+
+
+LOST_REGISTERS = "RIP=ffffffff86eb00df RFL=00000212 [----A--] CPL=0 II=0 A20=1 SMM=0 HLT=1"
+LOST_LAPIC = """\
+dumping local APIC state for CPU 3
+
+LVTERR\t 0x000000fe active-hi edge                              Fixed  (vec 254)
+LVTTHMR\t 0x00010000 active-hi edge  masked                      Fixed  (vec 0)
+LVTT\t 0x000200ec active-hi edge                 periodic     Fixed  (vec 236)
+Timer\t DCR=0x3 (divide by 16) initial_count = 249994 current_count = 155649
+SPIV\t 0x000001ff APIC enabled, focus=off, spurious vec 255
+ISR\t 236
+IRR\t 32 33 34 236
+
+APR 0x03 TPR 0x10 DFR 0x0f LDR 0x00 PPR 0xe0
 """
 
 
@@ -162,6 +179,35 @@ def test_known_fault(text: str) -> None:
 )
 def test_other_faults_are_not_excused(text: str) -> None:
     assert faults.emulator_fault(text) is None
+
+
+def test_lost_interrupt_is_recognised() -> None:
+    assert faults.interrupt_lost(LOST_REGISTERS, LOST_LAPIC)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("HLT=1", "HLT=0"),  # in its handler
+        ("RFL=00000212", "RFL=00000012"),  # with interrupts off
+        ("ISR\t 236", "ISR\t (none)"),  # about to be delivered
+        ("ISR\t 236", "ISR\t 251"),
+        ("ISR\t 236", "ISR\t 251 236"),
+        ("32 33 34 236", "32 33 34"),
+        ("RFL", "EFL"),
+    ],
+)
+def test_other_states_of_a_cpu_are_not_excused(old: str, new: str) -> None:
+    registers, lapic = LOST_REGISTERS.replace(old, new), LOST_LAPIC.replace(old, new)
+    assert (registers, lapic) != (LOST_REGISTERS, LOST_LAPIC)
+    assert not faults.interrupt_lost(registers, lapic)
+
+
+def test_states_of_cpus(shared_machine: Machine) -> None:
+    states = shared_machine.cpu_states()
+    assert len(states) == 4
+    assert all("HLT=" in registers and re.search(r"^ISR\s", lapic, re.M) for registers, lapic in states)
+    assert shared_machine.fault() is None
 
 
 @pytest.mark.parametrize(
