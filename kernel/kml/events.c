@@ -2,6 +2,7 @@
 /* What the kernel tells of programs: exec, fork, exit. */
 #include <linux/cred.h>
 #include <linux/kernel.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
@@ -19,10 +20,15 @@ static void on_exec(void *data, struct task_struct *task, pid_t old, struct linu
 
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
+	bool keeps;
+
 	if (!kml_current_trusted() || (child->flags & PF_KTHREAD))
 		return;
+	rcu_read_lock();
+	keeps = kml_gate_keeps(__task_cred(child));
+	rcu_read_unlock();
 	/* A user namespace of its own, which clone() may give it. */
-	if (!kml_gate_keeps(__task_cred(child))) {
+	if (!keeps) {
 		/* In an address space of its own it just runs in user mode. */
 		if (child->mm == current->mm)
 			send_sig(SIGKILL, child, 1);

@@ -6,6 +6,7 @@
  */
 #include <linux/list.h>
 #include <linux/module.h>
+#include <linux/pid.h>
 #include <linux/preempt.h>
 #include <linux/sched/coredump.h>
 #include <linux/sched/mm.h>

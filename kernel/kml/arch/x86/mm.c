@@ -14,7 +14,7 @@
 void kml_mm_init_page(struct kml_gate_page *page)
 {
 	page->direct_map = PAGE_OFFSET;
-	page->cr3_mask = physical_mask & PAGE_MASK;
+	page->cr3_mask = __PHYSICAL_MASK & PAGE_MASK;
 	page->pgd_shift = PGDIR_SHIFT;
 }
 
