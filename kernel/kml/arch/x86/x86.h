@@ -36,7 +36,7 @@ int kml_support_check(void);
 
 /* symbols.c */
 int kml_symbols_init(void);
-#define KML_CALL	0xe8		/* its first byte */
+#define KML_CALL	0xe8		/* first byte of a call */
 #define KML_BRANCH_SIZE	5		/* of calls and jumps with a 32-bit distance */
 unsigned long kml_branch_target(const u8 *code);
 /* what a static call of it is like; there is no such function */
