@@ -345,12 +345,13 @@ class Machine:
     def mem_free(self) -> int:
         """Free bytes with caches dropped, so that two values compare.
 
-        MemFree and what lies free in the per-CPU lists, which by themselves vary
-        by 30 MiB.
+        What lies free in the per-CPU lists counts, for it varies by 30 MiB.  Pages wander
+        between these and the rest at any time: hence one file that has both.
         """
-        self.run("sync; echo 3 >/proc/sys/vm/drop_caches")
-        pages = self.run("awk '$1 == \"count:\" {n += $2} END {print n}' /proc/zoneinfo").output
-        return self.meminfo("MemFree") + int(pages) * 4096
+        # 4: the kernel does not log each 3
+        self.run("sync; echo 4 >/proc/sys/vm/drop_caches; echo 3 >/proc/sys/vm/drop_caches")
+        free = '$1 == "pages" && $2 == "free" {n += $3} $1 == "count:" {n += $2} END {print n}'
+        return int(self.run(f"awk '{free}' /proc/zoneinfo").output) * 4096
 
     def boot_id(self) -> str:
         return self.run("cat /proc/sys/kernel/random/boot_id").output.strip()
