@@ -91,7 +91,7 @@ def keeping_busy(console: PartitionConsole, disk: str) -> Iterator[None]:
     writes = f"while :; do dd if=/dev/urandom of={disk} bs=1M seek=8 count=8 oflag=direct; done"
     for loop in (reads, reads, reads, reads, writes):
         console.run(f"({loop}) >/dev/null 2>&1 &")
-    assert int(console.run("sleep 0.2; awk '{print $1 + $2}' /sys/block/nvme0n1/inflight").output) > 0
+    console.run("until awk '$1 == 0 || $2 == 0 {exit 1}' /sys/block/nvme0n1/inflight; do :; done")
     yield
     console.close()
 
