@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Generator, Iterator
 
 import pexpect
@@ -13,9 +14,12 @@ from lan import Lan, two_partitions
 
 from lab import faults, progress
 from lab.machine import Machine
+from lab.paths import CACHE
 from lab.shell import ShellError
 
 _known_faults = len(faults.recorded())
+# Those made here.  Not the ones with programs in kernel mode, which their tests make: there,
+# a lost interrupt may be our fault.
 _machines: list[Machine] = []
 
 
@@ -148,6 +152,15 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep all that is known of a failure, for what ran the tests may show a part only."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        with (CACHE / "failures.log").open("a") as log:
+            log.write(f"===== {time.strftime('%Y-%m-%dT%H:%M:%S')} {report.when} of {report.nodeid}\n")
+            log.write(f"{report.longreprtext}\n")
+            log.writelines(f"----- {name}\n{text}\n" for name, text in report.sections)
 
 
 def _partitions(machine: Machine) -> str:
