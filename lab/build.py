@@ -16,7 +16,7 @@ _TESTS = "usr/lib/shimos-test"
 
 def _make(target: str, out: Path, *variables: str) -> str:
     out.mkdir(parents=True, exist_ok=True)
-    return run("make", "--no-print-directory", "-C", SRC, target, f"OUT={out}", *variables)
+    return run("make", "--no-print-directory", "-C", SRC, f"-j{os.cpu_count()}", target, f"OUT={out}", *variables)
 
 
 def modules(kernel: Kernel) -> list[Path]:

@@ -13,8 +13,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-from lab import build, kernels, progress, source
+from lab import build, cache, kernels, progress, source
 from lab.command import CommandError, run
 from lab.paths import CACHE, SRC
 
@@ -82,18 +83,27 @@ def rust_tests() -> None:
 def module_warnings() -> None:
     """Modules: no warnings on any supported kernel, with sparse."""
     for kernel in kernels.get("6.12", "6.1", "6.12-security", "6.1-security", "6.12-rt", "6.1-rt"):
-        # A folder of its own, so that everything is compiled again.
-        out = CACHE / "build" / f"{kernel.version}-check"
-        subprocess.run(["rm", "-rf", out], check=True)
-        text = run(
-            *("make", "--no-print-directory", "-C", SRC, "modules"), f"KVER={kernel.version}", f"OUT={out}", "SPARSE=2"
-        )
+        text = _everything_said(kernel).read_text()
         bad = [line for line in text.splitlines() if re.search(r"warning:|error:|WARNING", line)]
         # Sparse of Debian 13 does not know all that kernel headers contain;
         # only what it says about our files counts.
         ours = [line for line in bad if "/usr/src/" not in line and "Skipping BTF" not in line]
         if ours:
             raise CommandError("\n".join(ours))
+
+
+def _everything_said(kernel: kernels.Kernel) -> Path:
+    """What the compiler and sparse said when all modules were built for a kernel, kept until one of them changes."""
+
+    def build(log: Path) -> None:
+        # A folder of its own, so that everything is compiled again.
+        out = CACHE / "build" / f"{kernel.version}-check"
+        cache.remove(out)
+        make = ("make", "--no-print-directory", "-C", SRC, f"-j{os.cpu_count()}", "modules")
+        log.write_text(run(*make, f"KVER={kernel.version}", f"OUT={out}", "SPARSE=2"))
+
+    key = cache.digest(kernel.version, SRC / "kernel", SRC / "Makefile", Path("/usr/bin/sparse"))
+    return cache.make(f"said-{kernel.flavour}", key, f"checking the modules for {kernel.version}", build)
 
 
 def checkpatch() -> None:
