@@ -29,7 +29,7 @@ def tree(
     ``finish(target)`` does what is left; all that it depends on is in ``parts``.
     """
     sources = Path("/etc/apt/sources.list").read_text()
-    trixie = [line for line in sources.splitlines() if "trixie" in line]
+    trixie = [line for line in sources.splitlines() if "trixie" in line and "backports" not in line]
 
     def build(target: Path) -> None:
         run(
