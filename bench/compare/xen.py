@@ -39,15 +39,21 @@ _STORE = (
 
 # Unpacked: libxenguest's unpacking fails now and then in the emulator.
 _KERNEL = "/run/vmlinux"
-# Xen's own script for disks looks through all of its store for another domain with the same one,
-# which in the emulator takes longer than the 10 seconds it has.
-_BLOCK_SCRIPT = "/run/block-known"
+# Xen's own scripts for disks and cards run dozens of programs (that for disks looks through all of
+# the store for another domain with the same one), which in the emulator takes longer than the 10
+# seconds they have.
+_BLOCK_SCRIPT, _CARD_SCRIPT = "/run/block-known", "/run/vif-known"
 _BLOCK = """#!/bin/sh -e
 [ "$1" = add ] || exit 0
 disk=$(xenstore-read "$XENBUS_PATH/params")
 xenstore-write "$XENBUS_PATH/physical-device-path" "$disk" \\
 	"$XENBUS_PATH/physical-device" "$(stat -L -c %t:%T "$disk")" \\
 	"$XENBUS_PATH/hotplug-status" connected
+"""
+_CARD = f"""#!/bin/sh -e
+[ "$1" = online ] || exit 0
+ip link set "$vif" master {on_host.LINK} up
+xenstore-write "$XENBUS_PATH/hotplug-status" connected
 """
 
 
@@ -90,7 +96,8 @@ def xen(host: Machine, scale: float) -> Iterator[System]:
     """Two domains on the bridge."""
     with on_host.bridge(host), ExitStack() as stack:
         host.run(f"[ -e /run/xenconsoled.pid ] || {{ {_DAEMONS} && {CHROOT}sh -c '{_STORE}'; }}", timeout=180)
-        host.put(_BLOCK_SCRIPT, _BLOCK.encode(), 0o755)
+        for script, text in ((_BLOCK_SCRIPT, _BLOCK), (_CARD_SCRIPT, _CARD)):
+            host.put(script, text.encode(), 0o755)
         unpack = f"python3 /usr/lib/shimos-test/extract-vmlinux {host.vmlinuz('6.12')} {_KERNEL}"
         host.run(f"[ -e {_KERNEL} ] || {unpack}", timeout=180)
         with progress.step("booting Xen's domains"):
@@ -116,7 +123,7 @@ def create(host: Machine, name: str, address: str, ram: str) -> None:
     )
     words = on_host.cmdline("/dev/xvda", address, "hvc0")
     put_config(host, name, MEMORY_MIB, 2, host.debian_initrd("6.12"), words)
-    host.run(f"printf '%s\\n' \"disk = [{block}]\" \"vif = ['bridge={on_host.LINK}']\" >>/run/{name}.cfg")
+    host.run(f"printf '%s\\n' \"disk = [{block}]\" \"vif = ['script={_CARD_SCRIPT}']\" >>/run/{name}.cfg")
     host.run(f"{CHROOT}xl create /run/{name}.cfg", timeout=900)
 
 
