@@ -19,7 +19,8 @@ _BUILD = CACHE / "build"
 _TESTS = "usr/lib/shimos-test"
 
 
-def _make(target: str, out: Path, *variables: str) -> str:
+def run_make(target: str, out: Path, *variables: str) -> str:
+    """Make a target of the repository's Makefile in ``out``; returns all that was said."""
     out.mkdir(parents=True, exist_ok=True)
     return run("make", "--no-print-directory", "-C", SRC, f"-j{os.cpu_count()}", target, f"OUT={out}", *variables)
 
@@ -29,7 +30,7 @@ def modules(kernel: Kernel) -> list[Path]:
     """The modules for one kernel; make decides what has to be built again."""
     out = _BUILD / kernel.version
     with cache.lock(f"build-{kernel.flavour}"), progress.step(f"building modules for {kernel.version}"):
-        _make("modules", out, f"KVER={kernel.version}")
+        run_make("modules", out, f"KVER={kernel.version}")
     return sorted(out.glob("shimos_*.ko"))
 
 
@@ -55,7 +56,7 @@ def init() -> Path:
     """The static init that the tool puts into a partition's initrd."""
     out = _BUILD / "init"
     with cache.lock("build-init"):
-        _make("init", out)
+        run_make("init", out)
     return out / "init"
 
 
@@ -90,7 +91,7 @@ def test_modules(kernel: Kernel) -> list[Path]:
     """Modules that only tests use: partitions and hosts that misbehave."""
     out = _BUILD / kernel.version
     with cache.lock(f"build-{kernel.flavour}"), progress.step(f"building the tests' modules for {kernel.version}"):
-        _make("test-modules", out, f"KVER={kernel.version}")
+        run_make("test-modules", out, f"KVER={kernel.version}")
     return sorted((out / "tests").rglob("*.ko"))
 
 

@@ -95,15 +95,14 @@ def module_warnings() -> None:
 def _everything_said(kernel: kernels.Kernel) -> Path:
     """What the compiler and sparse said when all modules were built for a kernel, kept until one of them changes."""
 
-    def build(log: Path) -> None:
+    def compile_all(log: Path) -> None:
         # A folder of its own, so that everything is compiled again.
         out = CACHE / "build" / f"{kernel.version}-check"
         cache.remove(out)
-        make = ("make", "--no-print-directory", "-C", SRC, f"-j{os.cpu_count()}", "modules")
-        log.write_text(run(*make, f"KVER={kernel.version}", f"OUT={out}", "SPARSE=2"))
+        log.write_text(build.run_make("modules", out, f"KVER={kernel.version}", "SPARSE=2"))
 
     key = cache.digest(kernel.version, SRC / "kernel", SRC / "Makefile", Path("/usr/bin/sparse"))
-    return cache.make(f"said-{kernel.flavour}", key, f"checking the modules for {kernel.version}", build)
+    return cache.make(f"said-{kernel.flavour}", key, f"checking the modules for {kernel.version}", compile_all)
 
 
 def checkpatch() -> None:
