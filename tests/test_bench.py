@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from bench.compare import charges, report, tables
+from bench.compare import charges, host, report, tables
+from bench.compare import run as comparison
 from bench.compare.check import compare
 from bench.compare.results import Clock, Measurement, Results
 from bench.compare.run import Plan
@@ -107,6 +112,14 @@ def test_a_failure_is_tried_again_and_replaced(results: Results, add: Callable[.
     assert results.error("kvm", "work", "times", COMMIT) == ""
 
 
+def test_a_failure_beside_successes_is_counted(results: Results, add: Callable[..., None]) -> None:
+    add("native", 1.0, 1.0)
+    add("xen", None, 400.0, error="it broke")
+    (row,) = tables.rows(_group(_workload()), results, "times", COMMIT)
+    assert row.cells["xen"].figure() == "400, n=1, 1 failed"
+    assert row.cells["xen"].ratio() == "**0.0025**"
+
+
 def test_only_what_is_missing_is_pending(results: Results, add: Callable[..., None]) -> None:
     work = _workload(clocks=("times", "instructions"), systems=("native", "shimos"))
     plan = Plan(("native", "shimos", "kvm"), (work,), ("times", "instructions"), 3, 1.0, COMMIT)
@@ -116,6 +129,52 @@ def test_only_what_is_missing_is_pending(results: Results, add: Callable[..., No
     assert len(plan.pending(results, "shimos", "times")) == 3
     assert plan.pending(results, "kvm", "times") == []
     assert plan.pending(results, "xen", "times") == []
+
+
+class _FakeMachine:
+    """Is started and stopped."""
+
+    process = None
+
+    def __init__(self, log: list[str]):
+        self._log = log
+
+    def start(self) -> _FakeMachine:
+        self._log.append("boot")
+        return self
+
+    def stop(self) -> None:
+        self._log.append("stop")
+
+
+@pytest.mark.parametrize(("deaths", "machines", "left"), [(0, 1, 0), (1, 2, 0), (2, 2, 1)])
+def test_what_a_death_left_undone_gets_another_machine_once(
+    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaths: int, machines: int, left: int
+) -> None:
+    log: list[str] = []
+    monkeypatch.setattr(comparison, "REPORT", tmp_path)
+    monkeypatch.setattr(host, "prepare", lambda _: None)
+    monkeypatch.setattr(report, "facts", lambda _: {})
+    monkeypatch.setattr(comparison, "Others", lambda _: SimpleNamespace(cpus=lambda: 0.0))
+
+    @contextmanager
+    def system(name: str, machine: Any) -> Iterator[Any]:
+        log.append(name)
+        yield SimpleNamespace(name=name, machine=machine, alive=lambda: False)
+
+    def work(system: Any) -> float:
+        if system.name == "kvm" and log.count("kvm") <= deaths:
+            raise RuntimeError("it hangs")
+        return 1.0
+
+    boot = comparison.Boot(
+        lambda _: cast("Any", _FakeMachine(log)),
+        {"native": lambda machine, _: system("native", machine), "kvm": lambda machine, _: system("kvm", machine)},
+    )
+    plan = Plan(("native", "kvm"), (replace(_workload(), run=work),), ("times",), 1, 1.0, COMMIT)
+    comparison.everything(plan, results, [boot])
+    assert (log.count("boot"), log.count("stop"), log.count("native")) == (machines, machines, 1)
+    assert len(plan.pending(results, "kvm", "times")) == left
 
 
 def test_systems_take_turns() -> None:
@@ -180,10 +239,13 @@ def test_what_the_machine_charges_is_computed(results: Results, add: Callable[..
     assert charges.measured(results, COMMIT) == ""
     add("native", 50.0, name="cpuid")
     add("kvm", 850.0, name="cpuid")
+    add("xen", 50.0, name="cpuid")
+    add("xen", 700.0, name="getpid")
     add("native", 1.0, name="pipe")
     add("native", 5.0, name="pipe-other")
     text = charges.measured(results, COMMIT)
     assert "leaving a kvm guest and coming back costs 8.0 getpids" in text
+    assert "a system call of a xen guest, 7.0 times native's" in text
     assert "waking another CPU, 20 getpids more" in text
     assert "TLB" not in text
 

@@ -14,8 +14,7 @@ from lab.partition import PartitionConsole
 #: Name, address, RAM disk and host shell of each guest.
 GUESTS = (("db", DB, "/dev/ram1", 2), ("web", WEB, "/dev/ram0", 3))
 
-#: More than twice what a boot takes. Now and then one hangs, and is started again. Probably it lost an
-#: interrupt: the emulator's SVM changes interrupt_request without its lock (QEMU 10.0, svm_helper.c).
+#: More than twice what a boot takes. Now and then a guest hangs, for the emulator delivers an interrupt twice (docs/lab.md).
 BOOT_SECONDS = 180.0
 
 

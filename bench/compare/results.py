@@ -67,6 +67,10 @@ class Results:
         found = self._matching(system, workload, clock, commit)
         return found[-1].error if found and all(m.value is None for m in found) else ""
 
+    def failed(self, system: str, workload: str, clock: Clock, commit: str) -> int:
+        """How many runs have no value."""
+        return sum(m.value is None for m in self._matching(system, workload, clock, commit))
+
     def others(self, clock: Clock, commit: str) -> list[float]:
         """How busy others were, of every run."""
         found = (m for m in self._all.values() if (m.clock, m.commit) == (clock, commit))

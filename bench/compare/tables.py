@@ -22,6 +22,8 @@ class Cell:
     speed: float | None = None
     p: float | None = None
     error: str = ""
+    #: Runs without a figure.
+    failed: int = 0
 
     def figure(self) -> str:
         """Median, middle half, runs."""
@@ -29,13 +31,14 @@ class Cell:
             return "failed" if self.error else ""
         s = self.summary
         spread = f" ({number(s.low)} to {number(s.high)})" if s.low != s.high else ""
-        return f"{number(s.median)}{spread}, n={s.count}"
+        return f"{number(s.median)}{spread}, n={s.count}" + (f", {self.failed} failed" if self.failed else "")
 
     def ratio(self) -> str:
         """The ratio, starred where chance is no likely reason."""
         if self.speed is None:
             return ""
-        return f"**{self.speed:.2f}**" + (" \\*" if self.p is not None and self.p < LEVEL else "")
+        digits = ".2f" if self.speed >= 0.1 else ".2g"
+        return f"**{self.speed:{digits}}**" + (" \\*" if self.p is not None and self.p < LEVEL else "")
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,14 @@ def cell(workload: Workload, results: Results, system: str, clock: Clock, commit
     """One system's runs, beside native's."""
     values = results.values(system, workload.name, clock, commit)
     error = results.error(system, workload.name, clock, commit)
+    failed = results.failed(system, workload.name, clock, commit)
     if not values:
-        return Cell(None, error=error)
+        return Cell(None, error=error, failed=failed)
     native = results.values("native", workload.base or workload.name, clock, commit)
     comparable = bool(native) and system != "native"
     ratio = speed(native, values, workload.better) if comparable else None
     p = welch(native, values) if comparable else None
-    return Cell(Summary.of(values), ratio, p, error)
+    return Cell(Summary.of(values), ratio, p, error, failed)
 
 
 def markdown(found: list[Row], clock: Clock) -> str:

@@ -30,7 +30,7 @@ class Workload:
     paper: Mapping[str, str] = field(default_factory=dict)
     #: Why SHIMOS is behind native Linux, if it is.
     why: str = ""
-    #: Left out by --quick.
+    #: Left out by --quick, unless it is named.
     long: bool = False
     #: Needs the lab's network around the machine.
     around: bool = False

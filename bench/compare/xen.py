@@ -25,8 +25,12 @@ from lab.partition import PartitionConsole
 DOM0 = "6.12-generic"
 #: Name, address, RAM disk and shell of each domain.
 DOMAINS = (("db", DB, "/dev/ram1", 2), ("web", WEB, "/dev/ram0", 3))
-# The emulated CPU has neither the idle states nor the MWAIT that Xen would use.
-_XEN = "cpuidle=0 mwait-idle=0 console=com1 com1=115200,8n1 loglvl=warning guest_loglvl=warning dom0_mem=3G,max:3G"
+# The emulated CPU has neither the idle states nor the MWAIT that Xen would use. It does XSAVE and XRSTOR
+# although CR0.TS is set, where a processor raises #NM: a domain would save registers that are another's.
+_XEN = (
+    "cpuidle=0 mwait-idle=0 spec-ctrl=eager-fpu console=com1 com1=115200,8n1 loglvl=warning guest_loglvl=warning"
+    " dom0_mem=3G,max:3G"
+)
 # What the service of xen-utils does; there is no service manager in the lab.
 _DAEMONS = (
     "modprobe -a xenfs xen-evtchn xen-gntdev xen-gntalloc xen-privcmd xen-blkback xen-netback"

@@ -11,7 +11,7 @@ GROUP = Group(
     (
         Workload(
             "cpuid",
-            "CPUID, which every guest must leave for",
+            "CPUID, which a KVM guest must leave for",
             "ns",
             loop("cpuid", 20_000),
             clocks=("times", "instructions"),

@@ -35,7 +35,10 @@ def _received(text: str) -> float:
     report: dict[str, Any] = json.loads(text)
     if "error" in report:
         raise RuntimeError(f"iperf3: {report['error']}")
-    return float(report["end"]["sum_received"]["bits_per_second"]) / 1e6
+    rate = float(report["end"]["sum_received"]["bits_per_second"]) / 1e6
+    if not rate:
+        raise RuntimeError("iperf3: nothing arrived")
+    return rate
 
 
 @contextmanager
