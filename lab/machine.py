@@ -45,9 +45,10 @@ class Machine:
     ``kernel`` is the host's (a key of ``kernels.FLAVOURS``), ``partitions`` are
     the kernels that shall be on its disk for partitions.  ``ipi_broadcast``
     leaves out the host parameter that KLoader insists on.  ``icount`` makes an
-    emulated machine whose clock counts instructions.  ``disks`` and ``nics`` it
-    has beside the disks it boots from.  ``pci`` are devices behind PCIe ports,
-    which could be given to partitions.
+    emulated machine whose clock counts instructions.  ``one_thread`` runs one
+    CPU at a time if it is emulated, for tests that change code which is running
+    (docs/lab.md).  ``disks`` and ``nics`` it has beside the disks it boots from.
+    ``pci`` are devices behind PCIe ports, which could be given to partitions.
     """
 
     #: Seconds within which the machine has shells.
@@ -64,6 +65,7 @@ class Machine:
         load: bool = True,
         extra: Sequence[str] = (),
         icount: bool = False,
+        one_thread: bool = False,
         disks: Sequence[Disk] = (),
         nics: Sequence[Nic] = (),
         pci: Sequence[qemu.PciDevice] = (),
@@ -79,6 +81,7 @@ class Machine:
             "load": load,
             "extra": extra,
             "icount": icount,
+            "one_thread": one_thread,
             "disks": disks,
             "nics": nics,
             "pci": pci,
@@ -94,6 +97,7 @@ class Machine:
         self._load = load
         self._extra = list(extra)
         self._icount = icount
+        self._one_thread = one_thread
         self._disks = list(disks)
         self._nics = list(nics)
         self._pci = pci
@@ -129,6 +133,8 @@ class Machine:
         disks += [Disk(f"kernel-{k.flavour}", host.kernel_disk(k)) for k in found]
         disks += [disk.made() for disk in self._disks]
         accel = "icount" if self._icount else qemu.accelerator(found[0], host.partition_initrd())
+        if accel == "tcg" and self._one_thread:
+            accel = "tcg-single"
 
         for attempt in range(1, _BOOT_TRIES + 1):
             self._directory = Path(tempfile.mkdtemp(prefix="machine-"))
@@ -226,7 +232,9 @@ class Machine:
             return []
 
     def fault(self) -> str | None:
-        """The emulator's fault that stopped a CPU of this machine, as far as it can be told for sure."""
+        """The emulator's fault that stopped this machine or one of its CPUs, as far as it can be told for sure."""
+        if stale := faults.stale_breakpoint(self.emulator.console()):
+            return stale
         lost = [str(cpu) for cpu, state in enumerate(self.cpu_states()) if faults.interrupt_lost(*state)]
         return f"timer interrupt of CPU {', '.join(lost)} lost" if lost else None
 
@@ -303,7 +311,7 @@ class Machine:
 
     @property
     def accelerator(self) -> str:
-        """``kvm``, ``tcg`` or ``icount``."""
+        """``kvm``, ``tcg``, ``tcg-single`` or ``icount``."""
         return self.emulator.config.accel
 
     @property

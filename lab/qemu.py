@@ -74,7 +74,7 @@ class Config:
     cpus: int = 4
     memory: str = "4G"
     shells: int = SHELLS
-    accel: str = "tcg"
+    accel: str = "tcg"  # or kvm, icount, tcg-single
     extra: list[str] = field(default_factory=list)
 
     def arguments(self) -> list[str]:
@@ -85,14 +85,15 @@ class Config:
         if self.accel == "kvm":
             args += ["-accel", "kvm", "-cpu", "host"]
         else:
-            # Counting instructions, the emulator runs one CPU at a time and lets
-            # virtual time pass by a nanosecond for each.
-            threads = ["-accel", "tcg,thread=multi"]
+            # Counting instructions, the emulator lets virtual time pass by a
+            # nanosecond for each, and runs one CPU at a time.
+            threads = "multi" if self.accel == "tcg" else "single"
+            args += ["-accel", f"tcg,thread={threads}"]
             if self.accel == "icount":
-                threads = ["-accel", "tcg,thread=single", "-icount", "shift=0"]
+                args += ["-icount", "shift=0"]
             # The emulator does `rep movsb` a byte at a time. Without these two
             # features kernels clear and copy pages in ways it does faster.
-            args += [*threads, "-cpu", "max,-erms,-fsrm"]
+            args += ["-cpu", "max,-erms,-fsrm"]
         args += ["-kernel", str(self.kernel), "-initrd", str(self.initrd), "-append", self.cmdline]
         args += ["-chardev", f"file,id=log,path={d / 'ttyS0.log'}", "-serial", "chardev:log"]
         args += ["-qmp", f"unix:{d / 'qmp'},server=on,wait=off"]

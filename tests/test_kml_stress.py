@@ -43,12 +43,17 @@ def test_nmi_test_can_fail() -> None:
             storms(machine)
 
 
-def test_probes(machine: Machine) -> None:
+@pytest.mark.parametrize("kernel", ["6.12", "6.1"])
+def test_probes(kernel: str) -> None:
     """Breakpoints of kprobes and the function tracer in what trusted programs call."""
-    kml_load.begin(machine, 6)
-    kml_load.probe(machine)
-    kml_load.end(machine)
-    kml.assert_clean(machine)
+    progress.quiet()
+    # Code that runs is changed here, all the time.
+    with kml.make(kernel=kernel, one_thread=True) as machine:
+        kml.prepare(machine)
+        kml_load.begin(machine, 6)
+        kml_load.probe(machine)
+        kml_load.end(machine)
+        kml.assert_clean(machine)
 
 
 def test_cpus_come_and_go(machine: Machine) -> None:

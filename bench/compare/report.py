@@ -30,7 +30,7 @@ def facts(machine: Machine) -> dict[str, str]:
     accel = machine.accelerator
     return {
         "machine": f"4 CPUs, {machine.options['memory']}, accelerator {accel}",
-        "emulated": "yes" if accel in ("tcg", "icount") else "no",
+        "emulated": "no" if accel == "kvm" else "yes",
         "host": machine.run("grep -m1 'model name' /proc/cpuinfo | cut -d: -f2").output.strip(),
         "kernel": machine.versions[machine.flavour],
         "developer's machine": f"{_cpu()}, {len(os.sched_getaffinity(0))} CPUs",
