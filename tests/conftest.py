@@ -155,12 +155,35 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Keep all that is known of a failure, for what ran the tests may show a part only."""
+    """Say at once what failed and why, and keep all that is known of it: what ran the tests may show a part only."""
     if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        cause = _cause(report)
+        said = "for the same reason" if cause in _causes else cause
+        _terminals[0].write_line(f"\n{report.when} of {report.nodeid} failed: {said}", red=True)
+        _causes.add(cause)
         with (CACHE / "failures.log").open("a") as log:
             log.write(f"===== {time.strftime('%Y-%m-%dT%H:%M:%S')} {report.when} of {report.nodeid}\n")
             log.write(f"{report.longreprtext}\n")
             log.writelines(f"----- {name}\n{text}\n" for name, text in report.sections)
+
+
+_terminals: list[TerminalReporter] = []
+_causes: set[str] = set()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Where to write while tests run."""
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    assert isinstance(terminal, TerminalReporter)
+    _terminals.append(terminal)
+
+
+def _cause(report: pytest.TestReport) -> str:
+    """A failure's message; of a long one, how it begins and ends."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    message = crash.message if crash else report.longreprtext
+    return message if len(message) < 1000 else f"{message[:200]}\n[...]\n{message[-700:]}"
 
 
 def _partitions(machine: Machine) -> str:
