@@ -71,6 +71,13 @@ def both(machine: Machine, program: str, arguments: str = "", timeout: float = 6
     return kernel.output
 
 
+def start_sleeper(machine: Machine) -> None:
+    """A trusted program that stays, in the background; it is trusted when this returns."""
+    machine.run(
+        f"{TRUSTED}/busybox sleep 1000 >/dev/null 2>&1 & until {PROGRAMS}/kml_call tasks | grep -q .; do :; done"
+    )
+
+
 def assert_nothing_left(machine: Machine) -> None:
     """What holds after each test."""
     assert_clean(machine)

@@ -148,7 +148,7 @@ def test_exec_of_others(machine: Machine) -> None:
 
 def test_unload(machine: Machine) -> None:
     """Refused as long as anything is trusted, clean after."""
-    machine.run(f"{TRUSTED}/busybox sleep 1000 >/dev/null 2>&1 &")
+    kml.start_sleeper(machine)
     refused(machine, "rmmod shimos_kml", "in use")
     assert kml.status(machine)["tasks"] == "1"
     pid = machine.run(f"{PROGRAMS}/kml_call tasks").output.strip()

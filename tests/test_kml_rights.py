@@ -141,7 +141,7 @@ def test_no_kvm_of_intel(machine: Machine) -> None:
 
 def test_busy(machine: Machine) -> None:
     """Many at once, beside trusted programs that stay."""
-    machine.run(f"{TRUSTED}/busybox sleep 1000 >/dev/null 2>&1 &")
+    kml.start_sleeper(machine)
     refused(machine, "rmmod shimos_kml", "in use")
     loops = f"for i in 1 2 3 4 5 6; do (for j in 1 2 3; do {TRUSTED}/kml_rights threads; done) & done; wait"
     out = machine.run(loops, timeout=120).lines

@@ -110,7 +110,7 @@ def test_killed_while_booting(machine: Machine) -> None:
     machine.run("shimos kill web")
     moments = random.Random(2009)
     killed = 0
-    for _ in range(50):
+    for _ in range(150):
         # The moments are the test's subject, not a wait for an event.
         delay = moments.uniform(0.05, 2.5)
         command = f"shimos restart --force web >/tmp/restart 2>&1 & sleep {delay:.3f}; shimos kill web; echo =$?; wait"
@@ -118,7 +118,9 @@ def test_killed_while_booting(machine: Machine) -> None:
         # a kill that came before the start finds nothing to kill
         machine.run("shimos kill web", check=False)
         assert show(machine)["state"] == "stopped"
-    assert killed > 40
+        if killed == 50:
+            break
+    assert killed == 50
     machine.run("shimos restart web", timeout=60)
     assert machine.partition("web").run("nproc").output.strip() == "2"
     machine.partition("web").close()

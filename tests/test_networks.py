@@ -133,6 +133,23 @@ def test_point_to_point(shared_lan: Lan) -> None:
     machine.run("test ! -e /sys/class/net/cable0")
 
 
+def test_not_up_yet(shared_lan: Lan) -> None:
+    """What is sent before the partition's interface is up is dropped at once and no error: nobody can expect it."""
+    machine, web = shared_lan.machine, shared_lan.shell("web")
+    with attached(shared_lan, "web", "p2p,name=early%d") as mine:
+        machine.run(
+            "ip link set early0 up && ip address add 10.9.0.1/24 dev early0"
+            f" && ip neigh add 10.9.0.2 lladdr {mine['mac']} dev early0"
+        )
+        # Longer than the back end waits for a driver that has made no room.
+        assert "100% packet loss" in machine.run(f"{PING} -c 200 -i 0.01 -q 10.9.0.2", check=False).output
+        assert device(machine, "early0")["errors"] == 0
+        assert statistics(machine, "early0", ["tx_dropped"])["tx_dropped"] >= 200
+        web.run("ip link set eth1 up && ip address add 10.9.0.2/24 dev eth1")
+        machine.run(f"{PING} -c 3 -i 0.01 10.9.0.2", timeout=20)
+        assert device(machine, "early0")["errors"] == 0
+
+
 def test_jumbo_frames_between_partitions(shared_lan: Lan) -> None:
     """Two partitions on a bridge of 9000 bytes, which their devices take over."""
     machine = shared_lan.machine

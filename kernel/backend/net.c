@@ -41,6 +41,7 @@ static void start_pair(struct net_pair *pair)
 {
 	pair->unannounced = pair->answered = false;
 	pair->stalled = false;
+	pair->up = pair->rx->v.taken;	/* it may have been up under another back end */
 	vring_poll(&pair->rx->v);	/* new room matters only when there was none */
 	napi_enable(&pair->napi);
 }

@@ -61,6 +61,7 @@ struct net_pair {
 	 * from rx, and guards all this but what is marked.
 	 */
 	struct net_room room;
+	bool up;		/* there has been room for a packet */
 	bool unannounced;	/* as `answered` */
 	struct timer_list stall;
 	unsigned long stopped_at;	/* READ_ONCE by the timer */

@@ -211,6 +211,10 @@ static int send(struct net_pair *pair, struct sk_buff *skb)
 
 	if (!pair->port->running || pair->index >= pair->port->active)
 		return -ENETDOWN;
+	/* the driver makes its first room when its interface is up */
+	if (!pair->up && !vring_more(&pair->rx->v))
+		return -ENETDOWN;
+	pair->up = true;
 	if (skb->len > NET_PACKET_MAX || make_header(pair, skb, &header))
 		return -EINVAL;
 	ret = take_room(pair, bytes);
