@@ -105,6 +105,7 @@ class Machine:
         self._shells: dict[int, Shell] = {}
         self._claimed: set[int] = set()
         self._partitions: dict[str, PartitionConsole] = {}
+        self._noted_fault: str | None = None
         self.emulator: qemu.Emulator
         #: How often the boot was repeated because of a known emulator fault.
         self.retries = 0
@@ -236,7 +237,11 @@ class Machine:
         if stale := faults.stale_breakpoint(self.emulator.console()):
             return stale
         lost = [str(cpu) for cpu, state in enumerate(self.cpu_states()) if faults.interrupt_lost(*state)]
-        return f"timer interrupt of CPU {', '.join(lost)} lost" if lost else None
+        return f"timer interrupt of CPU {', '.join(lost)} lost" if lost else self._noted_fault
+
+    def note_fault(self) -> None:
+        """Remember that now, before what shows it is cleared away."""
+        self._noted_fault = self.fault()
 
     # Commands --------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from support import initrd_with, remove, start
 
 from lab.machine import Machine
-from lab.shell import Result
+from lab.shell import Result, ShellError
 
 PROC = "/proc/ikc_test"
 
@@ -79,12 +79,30 @@ def kernels(
     assert [k["name"] for k in ikc(machine)["kernels"]] == [k.name for k in found]
     try:
         yield found
+    except Exception as error:
+        # What they were doing is gone a moment later.
+        machine.note_fault()
+        error.add_note(_state(machine, found))
+        raise
     finally:
         machine.release_consoles()
         for name, _, _ in partitions:
             machine.run(f"[ ! -e /sys/class/shimos/{name} ] || shimos rm --force {name}", timeout=60)
         for module in reversed(modules):
             machine.run(f"rmmod {module}")
+
+
+def _state(machine: Machine, found: list[Kernel]) -> str:
+    """What is known of kernels in trouble: their counts and logs, then where all CPUs are."""
+    said = []
+    for kernel in found:
+        try:
+            output = kernel.shell.run(f"cat {PROC}; dmesg | tail -n 10", timeout=20, check=False).output
+        except (ShellError, OSError, ValueError) as error:
+            output = f"no answer: {error.__class__.__name__}"
+        said.append(f"--- {kernel.name}:\n{output}")
+    said += [f"--- CPU {n}: {registers}\n{lapic}" for n, (registers, lapic) in enumerate(machine.cpu_states())]
+    return "\n".join(said)
 
 
 def send_all(found: list[Kernel], count: int, kind: str) -> None:
