@@ -20,6 +20,7 @@ static DEFINE_MUTEX(attach_mutex);
 /* Map the next chunk. */
 static int map_chunk(u64 physical)
 {
+	struct ikc_heap *heap = &ikc_self.heap;
 	void *chunk;
 
 	if (!physical || !IS_ALIGNED(physical, IKC_CHUNK_SIZE))
@@ -27,31 +28,35 @@ static int map_chunk(u64 physical)
 	chunk = memremap(physical, IKC_CHUNK_SIZE, MEMREMAP_WB);
 	if (!chunk)
 		return -ENOMEM;
-	ikc_self.physical[ikc_self.mapped] = physical;
-	ikc_self.heap.chunk[ikc_self.mapped++] = chunk;
+	ikc_self.physical[heap->mapped] = physical;
+	heap->chunk[heap->mapped] = chunk;
+	/* pairs with the acquire in ikc_heap_mapped() */
+	smp_store_release(&heap->mapped, heap->mapped + 1);
 	return 0;
 }
 
 void ikc_area_update(void)
 {
 	struct ikc_area *area = ikc_self.area;
+	struct ikc_heap *heap = &ikc_self.heap;
 	u32 exist = min_t(u32, READ_ONCE(area->chunks), IKC_MAX_CHUNKS);
 	u32 usable;
 
-	while (ikc_self.mapped < exist) {
+	while (heap->mapped < exist) {
 		smp_rmb();	/* pairs with the host's store of chunks */
-		if (map_chunk(READ_ONCE(area->chunk[ikc_self.mapped]))) {
+		if (map_chunk(READ_ONCE(area->chunk[heap->mapped]))) {
 			pr_err_once("chunk %u of the shared area cannot be mapped\n",
-				    ikc_self.mapped);
+				    heap->mapped);
 			break;
 		}
-		WRITE_ONCE(ikc_entry(ikc_self.number)->chunks, ikc_self.mapped);
+		/* pairs with the acquire in update_usable(): blocks from there are known */
+		smp_store_release(&ikc_entry(ikc_self.number)->chunks, heap->mapped);
 		ikc_poke(0);
 	}
-	usable = min(READ_ONCE(area->usable), ikc_self.mapped);
-	if (usable > ikc_self.heap.chunks) {
+	usable = min(READ_ONCE(area->usable), heap->mapped);
+	if (usable > heap->chunks) {
 		/* pairs with the acquire in the allocator */
-		smp_store_release(&ikc_self.heap.chunks, usable);
+		smp_store_release(&heap->chunks, usable);
 		wake_up_all(&ikc_changed);
 	}
 }
@@ -72,9 +77,11 @@ static int check_area(const struct ikc_area *area)
 
 static void unmap_all(void)
 {
-	while (ikc_self.mapped)
-		memunmap(ikc_self.heap.chunk[--ikc_self.mapped]);
-	ikc_self.heap.chunks = 0;
+	struct ikc_heap *heap = &ikc_self.heap;
+
+	while (heap->mapped)
+		memunmap(heap->chunk[--heap->mapped]);
+	heap->chunks = 0;
 }
 
 int ikc_attach(u64 physical, u32 number, u32 life, struct module *owner)
@@ -232,7 +239,7 @@ EXPORT_SYMBOL_GPL(ikc_free);
 
 u64 ikc_offset(const void *block)
 {
-	u32 chunks = ikc_heap_chunks(&ikc_self.heap), i;
+	u32 chunks = ikc_heap_mapped(&ikc_self.heap), i;
 
 	for (i = 0; i < chunks; i++) {
 		size_t within = block - (void *)ikc_self.heap.chunk[i];
@@ -248,7 +255,7 @@ void *ikc_pointer(u64 offset)
 {
 	u64 i = offset >> IKC_CHUNK_SHIFT;
 
-	if (!offset || i >= ikc_heap_chunks(&ikc_self.heap))
+	if (!offset || i >= ikc_heap_mapped(&ikc_self.heap))
 		return NULL;
 	return (void *)ikc_self.heap.chunk[i] + (offset & (IKC_CHUNK_SIZE - 1));
 }

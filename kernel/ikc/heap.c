@@ -300,7 +300,7 @@ static __u32 *find_tag(struct ikc_heap *heap, __u64 offset, struct ikc_chunk **c
 	__u64 c = offset >> IKC_CHUNK_SHIFT;
 	__u32 within = offset % IKC_SPAN_SIZE;
 
-	if (c >= ikc_heap_chunks(heap))
+	if (c >= ikc_heap_mapped(heap))
 		return NULL;
 	*chunk = heap->chunk[c];
 	*span = offset % IKC_CHUNK_SIZE >> IKC_SPAN_SHIFT;
@@ -426,7 +426,7 @@ static __u64 reclaim_span(struct ikc_chunk *chunk, unsigned int span, __u32 owne
 
 __u64 ikc_heap_reclaim(struct ikc_heap *heap, __u32 owner)
 {
-	unsigned int chunks = ikc_heap_chunks(heap), c, span;
+	unsigned int chunks = ikc_heap_mapped(heap), c, span;
 	__u64 found = 0;
 
 	for (c = 0; c < chunks; c++) {
@@ -444,7 +444,7 @@ __u64 ikc_heap_reclaim(struct ikc_heap *heap, __u32 owner)
 
 __u64 ikc_heap_recall(struct ikc_heap *heap, __u32 receiver)
 {
-	unsigned int chunks = ikc_heap_chunks(heap), c, span, class;
+	unsigned int chunks = ikc_heap_mapped(heap), c, span, class;
 	__u64 found = 0, freed;
 
 	/*
@@ -471,7 +471,7 @@ __u64 ikc_heap_recall(struct ikc_heap *heap, __u32 receiver)
 
 void ikc_heap_used(struct ikc_heap *heap, __u64 *blocks, __u64 *bytes)
 {
-	unsigned int chunks = ikc_heap_chunks(heap), c, span, class, i;
+	unsigned int chunks = ikc_heap_mapped(heap), c, span, class, i;
 
 	*blocks = *bytes = 0;
 	for (c = 0; c < chunks; c++) {

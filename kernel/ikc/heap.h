@@ -25,15 +25,27 @@
 /* One kernel's view of the heap; all its CPUs share it. */
 struct ikc_heap {
 	struct ikc_chunk *chunk[IKC_MAX_CHUNKS];	/* where each is mapped */
-	__u32 chunks;		/* how many may be used; only grows */
+	/* Both only grow. */
+	__u32 mapped;		/* how many there are; others may give from all of them */
+	__u32 chunks;		/* how many this kernel may give from */
 	__u32 owner;		/* ikc_owner() of this kernel */
 };
 
-/* How many chunks may be used. */
+/* How many chunks this kernel may give from: all kernels have mapped them. */
 static inline __u32 ikc_heap_chunks(const struct ikc_heap *heap)
 {
-	/* pairs with the release in ikc_area_update(): they are mapped */
+	/* pairs with the release in ikc_area_update() */
 	return smp_load_acquire(&heap->chunks);
+}
+
+/*
+ * In how many chunks a block may lie.  More than ikc_heap_chunks() when others have
+ * learned before this kernel that all have mapped a new one.
+ */
+static inline __u32 ikc_heap_mapped(const struct ikc_heap *heap)
+{
+	/* pairs with the release in map_chunk() */
+	return smp_load_acquire(&heap->mapped);
 }
 
 /* Whose a block is: a kernel in one of its lives. */

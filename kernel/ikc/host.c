@@ -50,7 +50,7 @@ static struct page *new_chunk(unsigned int reserved)
 static void grow(void)
 {
 	struct ikc_area *area = ikc_self.area;
-	u32 n = ikc_self.mapped;
+	u32 n = ikc_self.heap.mapped;
 
 	WRITE_ONCE(area->wanted, 0);
 	/* what was added before has to come into use first */
@@ -78,12 +78,13 @@ static void grow(void)
 static void update_usable(void)
 {
 	struct ikc_area *area = ikc_self.area;
-	u32 usable = ikc_self.mapped;
+	u32 usable = ikc_self.heap.mapped;
 	unsigned int kernel;
 
 	for (kernel = 1; kernel < IKC_MAX_KERNELS; kernel++)
 		if (READ_ONCE(area->kernel[kernel].ready))
-			usable = min(usable, READ_ONCE(area->kernel[kernel].chunks));
+			/* pairs with the release in ikc_area_update() */
+			usable = min(usable, smp_load_acquire(&area->kernel[kernel].chunks));
 	if (usable > area->usable) {
 		WRITE_ONCE(area->usable, usable);
 		ikc_area_update();

@@ -43,9 +43,8 @@ struct ikc_self {
 	struct module *owner;
 	struct ikc_port *ports;
 	u32 number, life;
-	struct ikc_heap heap;
+	struct ikc_heap heap;		/* grows under peers_mutex */
 	u64 physical[IKC_MAX_CHUNKS];	/* addresses of the chunks */
-	u32 mapped;			/* chunks; peers_mutex */
 	atomic64_t failed, too_large, double_free, foreign_free, reclaimed;
 };
 

@@ -307,10 +307,11 @@ static void look(struct work_struct *work)
 		goto unlock;
 	WRITE_ONCE(events_seen, READ_ONCE(ikc_entry(ikc_self.number)->events));
 	smp_mb();	/* what is counted later makes the work run again */
+	/* before anybody can send here: what was usable before this kernel was counted */
+	ikc_area_update();
 	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
 		if (kernel != ikc_self.number)
 			look_at(kernel);
-	ikc_area_update();
 	ikc_tx_update();
 	ikc_rx_update();
 	ikc_queues_update();

@@ -26,7 +26,7 @@ void make_heap(struct ikc_heap *heap, struct ikc_chunk **chunk, unsigned int chu
 	memset(heap, 0, sizeof(*heap));
 	for (i = 0; i < chunks; i++)
 		heap->chunk[i] = chunk[i];
-	heap->chunks = chunks;
+	heap->mapped = heap->chunks = chunks;
 	heap->owner = owner;
 }
 

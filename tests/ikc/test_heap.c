@@ -223,6 +223,27 @@ static void test_growth(void)
 	close_heap();
 }
 
+/* Others give from a new chunk before this kernel has learned that it may. */
+static void test_growth_seen_late(void)
+{
+	__u64 offset;
+
+	open_heap(1);
+	two.chunks = 2;
+	CHECK(alloc_all(&one, IKC_ALLOC_MAX) == IKC_SPANS - 1);
+	offset = ikc_heap_alloc(&two, 4096);
+	CHECK(offset >> IKC_CHUNK_SHIFT == 1);
+	CHECK(ikc_heap_send(&two, offset, 1) == 0);
+	CHECK(ikc_heap_accept(&one, offset, 4096, two.owner));
+	CHECK(ikc_heap_free(&one, offset) == 0);
+	CHECK(!ikc_heap_alloc(&one, 4096));
+	/* of a chunk that it has not mapped it cannot know */
+	two.mapped = two.chunks = 3;
+	one.mapped = 2;
+	CHECK(ikc_heap_accept(&one, 2 * IKC_CHUNK_SIZE + IKC_SPAN_SIZE, 4096, two.owner) == false);
+	close_heap();
+}
+
 void test_heap(void)
 {
 	CHECK(sizeof(struct ikc_chunk) <= IKC_SPAN_SIZE);
@@ -234,4 +255,5 @@ void test_heap(void)
 	test_reclaim();
 	test_scavenge();
 	test_growth();
+	test_growth_seen_late();
 }

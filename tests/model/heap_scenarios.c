@@ -43,7 +43,7 @@ static void make_heap(struct ikc_heap *h, unsigned int kernel)
 {
 	memset(h, 0, sizeof(*h));
 	h->chunk[0] = &chunk;
-	h->chunks = 1;
+	h->mapped = h->chunks = 1;
 	h->owner = ikc_owner(kernel, 1);
 }
 
