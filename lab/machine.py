@@ -221,8 +221,11 @@ class Machine:
                 raise BootError(f"the machine died while booting:\n{text}") from None
 
     def _context(self) -> str:
-        states = "\n".join(text for state in self.cpu_states() for text in state)
-        return f"serial console of the machine:\n{self.serial_tail()}\nits CPUs:\n{states}"
+        return f"serial console of the machine:\n{self.serial_tail()}\nits CPUs:\n{self.cpus_text()}"
+
+    def cpus_text(self) -> str:
+        """The same as cpu_states(), to read."""
+        return "\n".join(text for state in self.cpu_states() for text in state)
 
     def cpu_states(self) -> list[tuple[str, str]]:
         """Of each CPU a line about where it is, and what its local APIC holds; nothing of a dead machine."""

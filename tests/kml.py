@@ -20,6 +20,9 @@ ROOT_DISK = Disk("programs", programs_disk)
 USER = f"chroot {ROOT} /usr/bin/env PATH=/usr/sbin:/usr/bin"
 KERNEL = f"chroot {ROOT} /usr/bin/env PATH={TRUSTED}:/usr/sbin:/usr/bin"
 
+#: Waits until some program is trusted.
+UNTIL_TRUSTED = f"until {PROGRAMS}/kml_call tasks | grep -q .; do :; done"
+
 #: Programs of the machine that are tried in kernel mode.
 REAL = ("/bin/bash", "/bin/busybox", "/usr/bin/python3", "/usr/bin/sqlite3", "/usr/bin/stress-ng")
 
@@ -73,9 +76,7 @@ def both(machine: Machine, program: str, arguments: str = "", timeout: float = 6
 
 def start_sleeper(machine: Machine) -> None:
     """A trusted program that stays, in the background; it is trusted when this returns."""
-    machine.run(
-        f"{TRUSTED}/busybox sleep 1000 >/dev/null 2>&1 & until {PROGRAMS}/kml_call tasks | grep -q .; do :; done"
-    )
+    machine.run(f"{TRUSTED}/busybox sleep 1000 >/dev/null 2>&1 & {UNTIL_TRUSTED}")
 
 
 def assert_nothing_left(machine: Machine) -> None:

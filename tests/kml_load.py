@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import kml
-from kml import PROGRAMS, TRUSTED
+from kml import PROGRAMS, TRUSTED, UNTIL_TRUSTED
 from support import refused
 
 from lab.machine import Machine
@@ -15,7 +15,7 @@ def begin(machine: Machine, seconds: int) -> None:
     """Trusted programs that check what they do; see end."""
     machine.run(
         f"cd /tmp; rm -f load; ({TRUSTED}/stress-ng --verify -q -t {seconds} {LOAD}; echo stress $?;"
-        f" {TRUSTED}/kml_faults 1; echo faults $?) >load 2>&1 & until {PROGRAMS}/kml_call tasks | grep -q .; do :; done"
+        f" {TRUSTED}/kml_faults 1; echo faults $?) >load 2>&1 & {UNTIL_TRUSTED}"
     )
 
 

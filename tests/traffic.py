@@ -101,8 +101,7 @@ def _state(machine: Machine, found: list[Kernel]) -> str:
         except (ShellError, OSError, ValueError) as error:
             output = f"no answer: {error.__class__.__name__}"
         said.append(f"--- {kernel.name}:\n{output}")
-    said += [f"--- CPU {n}: {registers}\n{lapic}" for n, (registers, lapic) in enumerate(machine.cpu_states())]
-    return "\n".join(said)
+    return "\n".join([*said, "--- CPUs:", machine.cpus_text()])
 
 
 def send_all(found: list[Kernel], count: int, kind: str) -> None:
