@@ -29,7 +29,7 @@ STUBS = linux/cpumask.h linux/device.h linux/fs.h linux/hrtimer.h linux/io.h \
 	linux/kref.h linux/log2.h linux/mm.h linux/mutex.h linux/rwsem.h \
 	linux/sizes.h linux/slab.h linux/string.h linux/wait.h \
 	linux/workqueue.h asm/tsc.h
-UNIT = $(wildcard tests/unit/*.c) \
+UNIT = $(wildcard tests/host/unit/*.c) \
 	$(addprefix kernel/kloader/arch/x86/,aml.c bzimage.c elf.c cmdline.c)
 
 .PHONY: check
@@ -38,26 +38,26 @@ check: ## unit tests of the modules' pure code in user space, with sanitizers
 	for h in $(STUBS); do echo '#include "kernel.h"' > build/unit/stub/$$h; done
 	$(CC) -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
 		-fsanitize=address,undefined -fno-sanitize-recover \
-		-include tests/unit/stub/kernel.h -Ibuild/unit/stub -Itests/unit/stub \
-		-Itests/unit -Ikernel/include -Ikernel/kloader -Ikernel/kloader/arch/x86 \
+		-include tests/host/unit/stub/kernel.h -Ibuild/unit/stub -Itests/host/unit/stub \
+		-Itests/host/unit -Ikernel/include -Ikernel/kloader -Ikernel/kloader/arch/x86 \
 		-o build/unit/check $(UNIT)
 	build/unit/check
 
 # The ring and the allocator, which compile in user space as they are.
 IKC_FLAGS = -g -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
 	-Ikernel/include/uapi -Ikernel/ikc
-IKC_TESTS = $(wildcard tests/ikc/*.c tests/common/*.c) kernel/ikc/heap.c
-MODEL = $(wildcard tests/model/*.c) kernel/ikc/heap.c
+IKC_TESTS = $(wildcard tests/host/ikc/*.c tests/host/common/*.c) kernel/ikc/heap.c
+MODEL = $(wildcard tests/host/model/*.c) kernel/ikc/heap.c
 
 .PHONY: check-ikc check-model
 check-ikc: ## unit tests, fuzzing and killing of IKC's ring and allocator, with sanitizers
 	mkdir -p build/ikc
 	$(CC) $(IKC_FLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover \
-		-pthread -Itests/common -Itests/ikc -o build/ikc/check $(IKC_TESTS)
+		-pthread -Itests/host/common -Itests/host/ikc -o build/ikc/check $(IKC_TESTS)
 	build/ikc/check
 
 # Both ends of a virtqueue: the owner's, and the user's after the owner's death.
-VRING_TESTS = $(wildcard tests/vring/*.c tests/common/*.c) kernel/backend/vring.c \
+VRING_TESTS = $(wildcard tests/host/vring/*.c tests/host/common/*.c) kernel/backend/vring.c \
 	kernel/virtio/recover.c
 
 .PHONY: check-vring
@@ -66,13 +66,13 @@ check-vring: ## unit tests, fuzzing and deaths of the ends of virtqueues, with s
 	$(CC) -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 		-Wno-missing-field-initializers -Wno-address-of-packed-member -Werror \
 		-fsanitize=address,undefined -fno-sanitize-recover -pthread \
-		-Ikernel/include -Ikernel/backend -Ikernel/virtio -Itests/common -Itests/vring \
+		-Ikernel/include -Ikernel/backend -Ikernel/virtio -Itests/host/common -Itests/host/vring \
 		-o build/vring/check $(VRING_TESTS)
 	build/vring/check
 
 check-model: ## all interleavings of IKC's ring and allocator, in small scenarios
 	mkdir -p build/model
-	$(CC) $(IKC_FLAGS) -O2 -include tests/model/model.h -Itests/model \
+	$(CC) $(IKC_FLAGS) -O2 -include tests/host/model/model.h -Itests/host/model \
 		-o build/model/check $(MODEL)
 	build/model/check
 

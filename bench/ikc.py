@@ -19,10 +19,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from traffic import Kernel, ikc, kernels, send_all
-
 from lab import progress
 from lab.machine import Machine
+from lab.stage.traffic import Kernel, ikc, kernels, send_all
 
 #: The issue's goal for doorbells per packet under load.
 DOORBELLS = 0.05

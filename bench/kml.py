@@ -12,10 +12,9 @@ import argparse
 import re
 import sys
 
-import kml
-
 from bench import kml_demo
 from lab.machine import Machine
+from lab.stage import kml
 
 #: The issue's aim for getpid by direct call.
 GETPID = 0.35

@@ -6,10 +6,9 @@ redis-benchmark, an ordinary program, asks the one and then the other.
 
 from __future__ import annotations
 
-import kml
-from kml_real import start_redis
-
 from lab.machine import Machine
+from lab.stage import kml
+from lab.stage.kml_programs import start_redis
 
 REQUESTS = 5000
 CLIENTS = 10

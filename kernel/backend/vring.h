@@ -4,7 +4,7 @@
  *
  * Everything in the ring was written by another kernel and may change at any time:
  * it is read once, checked, and then only the copy is used.  Compiles in user space
- * as well; tests/vring does so.
+ * as well; tests/host/vring does so.
  */
 #ifndef _SHIMOS_VRING_H
 #define _SHIMOS_VRING_H

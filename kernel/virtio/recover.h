@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * A ring whose owner has died: this kernel plays the device and answers each disk
- * request with an error.  Compiles in user space as well; tests/vring does so.
+ * request with an error.  Compiles in user space as well; tests/host/vring does so.
  */
 #ifndef _SHIMOS_RECOVER_H
 #define _SHIMOS_RECOVER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Words of a virtqueue, which are little endian (virtio 1.2, section 1.4), each read
- * and written once.  Compiles in user space as well; tests/vring does so.
+ * and written once.  Compiles in user space as well; tests/host/vring does so.
  */
 #ifndef _SHIMOS_VIRTQUEUE_H
 #define _SHIMOS_VIRTQUEUE_H

@@ -1,0 +1,90 @@
+"""Trusted programs that check what they do, and what the kernel does to them meanwhile."""
+
+from __future__ import annotations
+
+from lab.machine import Machine
+from lab.stage import kml
+from lab.stage.kml import PROGRAMS, TRUSTED, UNTIL_TRUSTED
+from lab.stage.partitions import refused
+
+LOAD = "--pipe 1 --fork 1 --futex 1 --timer 1 --vm 1 --vm-bytes 8M"
+
+
+def begin(machine: Machine, seconds: int) -> None:
+    """Trusted programs that check what they do; see end."""
+    machine.run(
+        f"cd /tmp; rm -f load; ({TRUSTED}/stress-ng --verify -q -t {seconds} {LOAD}; echo stress $?;"
+        f" {TRUSTED}/kml_faults 1; echo faults $?) >load 2>&1 & {UNTIL_TRUSTED}"
+    )
+
+
+def end(machine: Machine, timeout: float = 90) -> None:
+    """Wait until it has ended, and for its verdict."""
+    # Not by the programs' names: between the two there is neither.
+    machine.run("until grep -q '^faults ' /tmp/load; do sleep .1; done", timeout=timeout)
+    assert machine.run("cat /tmp/load").lines == ["stress 0", "fine faults", "faults 0"]
+
+
+def storm(machine: Machine, seconds: int) -> None:
+    """Faults and traps of four trusted programs under NMIs that fault themselves."""
+    machine.run(f"insmod {PROGRAMS}/{machine.versions[machine.flavour]}/shimos_nmi_storm.ko")
+    programs = f"for i in 1 2 3 4; do {TRUSTED}/kml_faults {seconds} & done"
+    out = machine.run(f"({programs}; wait)", timeout=seconds * 3 + 60).lines
+    machine.run("rmmod shimos_nmi_storm")
+    assert out == ["fine faults"] * 4
+
+
+def probe(machine: Machine, seconds: float = 3) -> None:
+    """Breakpoints of kprobes and the function tracer in what trusted programs call; they must have been hit."""
+    # Past the entry, where kprobes take a breakpoint, not the tracer's call.
+    offset = 9 if machine.flavour == "6.12" else 5
+    probes = [f"p:kml/read ksys_read+{offset}", f"p:kml/write ksys_write+{offset}", "r:kml/fork kernel_clone"]
+    machine.run("sysctl -q debug.kprobes-optimization=0; cd /sys/kernel/tracing; echo 64 >buffer_size_kb")
+    for each in probes:
+        machine.run(f"echo '{each}' >>/sys/kernel/tracing/kprobe_events")
+    # On a busy computer a program may fork only once a second.
+    all_hit = "awk '$2 > 10 { n++ } END { exit n != 3 }' kprobe_profile"
+    machine.run(
+        "cd /sys/kernel/tracing; echo '__x64_sys_*' >set_ftrace_filter; echo function >current_tracer;"
+        f" echo 1 >events/kml/enable; sleep {seconds}; until {all_hit}; do sleep .1; done;"
+        " echo nop >current_tracer; echo >set_ftrace_filter; echo 0 >events/kml/enable; echo >kprobe_events"
+    )
+
+
+def move_cpus(machine: Machine) -> None:
+    """CPUs go and come back."""
+    for cpu in (1, 2, 3, 1):
+        online = f"/sys/devices/system/cpu/cpu{cpu}/online"
+        machine.run(f"echo 0 >{online}; sleep .3; echo 1 >{online}")
+
+
+def give_up(machine: Machine) -> None:
+    """Programs of which one thread after another gives up its rights."""
+    loop = f"for i in 1 2 3; do {TRUSTED}/kml_rights threads & {TRUSTED}/kml_rights one-thread & done; wait"
+    out = machine.run(loop, timeout=120).lines
+    assert out.count("threads at 0: 0 at 3: 4") == 6, out
+
+
+def eat_memory(machine: Machine) -> None:
+    """The kernel kills trusted programs that eat all memory of their group."""
+    kml.assert_clean(machine)
+    machine.run(
+        "mkdir -p /tmp/cg; mount -t cgroup2 none /tmp/cg; echo +memory >/tmp/cg/cgroup.subtree_control;"
+        " mkdir -p /tmp/cg/small; echo 48M >/tmp/cg/small/memory.max"
+    )
+    program = f'{TRUSTED}/python3 -c "b = [bytes([1]) * (1 << 20) for _ in range(200)]"'
+    for _ in range(3):
+        out = machine.run(f"(echo 0 >/tmp/cg/small/cgroup.procs; exec {program})", check=False)
+        assert out.status == 137
+    kills = machine.run("grep oom_kill /tmp/cg/small/memory.events").lines[0]
+    assert kills == "oom_kill 3"
+    # The kernel dumps its stack for each, which is no complaint.
+    log = machine.run("dmesg").output
+    assert not any(word in log for word in ("BUG:", "Oops", "Bad page", "Bad rss-counter"))
+    machine.run("rmdir /tmp/cg/small; umount /tmp/cg; dmesg -C; echo shimos_kml >/dev/kmsg")
+
+
+def try_unload(machine: Machine) -> None:
+    """Refused as long as a trusted program runs."""
+    for _ in range(10):
+        refused(machine, "rmmod shimos_kml", "in use")

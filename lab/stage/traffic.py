@@ -1,0 +1,129 @@
+"""Three kernels that talk: what the tests of IKC share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from lab.machine import Machine
+from lab.shell import Result, ShellError
+from lab.stage.partitions import initrd_with, remove, start
+
+PROC = "/proc/ikc_test"
+
+
+class Shell(Protocol):
+    """The host or a partition."""
+
+    def run(self, command: str, timeout: float = 60.0, check: bool = True) -> Result: ...
+
+
+@dataclass
+class Kernel:
+    """A kernel with the traffic module in it."""
+
+    name: str
+    number: int
+    shell: Shell
+
+    def command(self, text: str, timeout: float = 300) -> None:
+        """Give the module a command; see tests/modules/shimos_ikc_test.c."""
+        self.shell.run(f"echo {text} >{PROC}", timeout)
+
+    def results(self) -> dict[str, int]:
+        """What the module has counted."""
+        lines = self.shell.run(f"cat {PROC}").output.splitlines()
+        return {name: int(value) for name, value in (line.split() for line in lines if line.strip())}
+
+
+def area(machine: Machine) -> dict[str, int]:
+    """The host's view of the shared area."""
+    return dict(ikc(machine)["area"])
+
+
+def ikc(machine: Machine) -> dict[str, Any]:
+    """Everything that ``shimos ikc`` knows."""
+    found: dict[str, Any] = json.loads(machine.run("shimos ikc --json").output)
+    return found
+
+
+def load(machine: Machine, module: str = "shimos_ikc_test") -> None:
+    """Load one of the tests' modules on the host."""
+    machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/{module}.ko")
+
+
+@contextmanager
+def kernels(
+    machine: Machine,
+    partitions: tuple[tuple[str, str, str], ...] = (("web", "6.1", "2-3"), ("db", "6.12", "1")),
+    modules: tuple[str, ...] = ("shimos_ikc_test",),
+    programs: tuple[str, ...] = (),
+) -> Iterator[list[Kernel]]:
+    """The host and partitions (name, kernel, CPUs), all with the modules loaded; numbers in that order."""
+    found = [Kernel("host", 0, machine)]
+    for module in modules:
+        load(machine, module)
+    for number, (name, flavour, cpus) in enumerate(partitions, 1):
+        files = {f"/{m}.ko": f"{m}.ko" for m in modules} | {f"/bin/{Path(p).name}": p for p in programs}
+        initrd = initrd_with(machine, flavour, files)
+        start(machine, name, flavour, cpus, more=f"--initrd {initrd}")
+        console = machine.partition(name)
+        for module in modules:
+            console.run(f"insmod /{module}.ko")
+        found.append(Kernel(name, number, console))
+    assert [k["name"] for k in ikc(machine)["kernels"]] == [k.name for k in found]
+    try:
+        yield found
+    except Exception as error:
+        # What they were doing is gone a moment later.
+        machine.note_fault()
+        error.add_note(_state(machine, found))
+        raise
+    finally:
+        machine.release_consoles()
+        for name, _, _ in partitions:
+            machine.run(f"[ ! -e /sys/class/shimos/{name} ] || shimos rm --force {name}", timeout=60)
+        for module in reversed(modules):
+            machine.run(f"rmmod {module}")
+
+
+def _state(machine: Machine, found: list[Kernel]) -> str:
+    """What is known of kernels in trouble: their counts and logs, then where all CPUs are."""
+    said = []
+    for kernel in found:
+        try:
+            output = kernel.shell.run(f"cat {PROC}; dmesg | tail -n 10", timeout=20, check=False).output
+        except (ShellError, OSError, ValueError) as error:
+            output = f"no answer: {error.__class__.__name__}"
+        said.append(f"--- {kernel.name}:\n{output}")
+    return "\n".join([*said, "--- CPUs:", machine.cpus_text()])
+
+
+def send_all(found: list[Kernel], count: int, kind: str) -> None:
+    """Every kernel sends to every other, all at once; returns when all has arrived."""
+    for kernel in found:
+        for peer in found:
+            if peer is not kernel:
+                kernel.command(f"send {peer.number} {count} {kind}")
+    for kernel in found:
+        for peer in found:
+            if peer is not kernel:
+                kernel.command(f"until {peer.number} {count}")
+
+
+def assert_correct(found: list[Kernel], packets: int) -> None:
+    """Nothing was lost, reordered, doubled or damaged."""
+    for kernel in found:
+        results = kernel.results()
+        for peer in (p.number for p in found if p is not kernel):
+            assert results[f"error.{peer}"] == 0, (kernel.name, results)
+            assert results[f"received.{peer}"] == packets, (kernel.name, results)
+            assert results[f"wrong.{peer}"] == 0, (kernel.name, results)
+            assert results[f"data_wrong.{peer}"] == 0, (kernel.name, results)
+
+
+__all__ = ["Kernel", "area", "assert_correct", "ikc", "kernels", "load", "remove", "send_all"]

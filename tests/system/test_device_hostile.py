@@ -1,0 +1,249 @@
+"""A partition that lies about its shared devices: what the owner and all others must survive.
+
+The partition ``web`` has a module in place of the transport (see
+tests/modules/shimos_hostile_user.c) and two disks, of which one is attacked; ``db`` is a
+partition that behaves, with a disk of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from lab.machine import Machine
+from lab.stage.partitions import Resources, initrd_with, remove, start
+
+STARTS = (
+    *("version", "size", "short", "no_block", "features", "old", "queues", "few_queues"),
+    *("state_host", "state_odd", "state_end", "desc_host", "desc_odd", "desc_end", "avail_host"),
+    *("avail_odd", "used_host", "used_odd", "ring_odd", "ring_large", "ring_huge", "nowhere"),
+)
+# What breaks the device, and a word of what the owner says about it.
+BREAKING = {
+    **dict.fromkeys(("host_to", "host_from", "host_header", "host_status"), "outside"),
+    **dict.fromkeys(("edge", "below", "huge", "wrap", "null"), "outside"),
+    "host_table": "table outside",
+    **dict.fromkeys(("loop", "long"), "too long"),
+    "leave": "leaves",
+    "nested": "where none may be",
+    **dict.fromkeys(("table_odd", "table_empty", "table_next", "table_huge"), "bad indirect"),
+    "empty": "empty",
+    "backwards": "behind the room",
+    "jump": "more available",
+    "head": "does not exist",
+    **dict.fromkeys(("no_header", "no_status", "long_status", "short_header"), "without header"),
+}
+# Of these, the ones that make sense for packets.
+BREAKING_NET = ("host_to", "edge", "below", "huge", "wrap", "null", "loop", "leave", "empty", "jump", "head")
+IOERR, UNSUPPORTED = "1", "2"
+FAILING = {
+    **dict.fromkeys(("beyond", "far", "around", "unaligned", "odd", "nothing"), (IOERR,)),
+    **dict.fromkeys(("discard_beyond", "zero_short", "zero_beyond"), (IOERR, UNSUPPORTED)),
+    **dict.fromkeys(("type", "zero_flags"), (UNSUPPORTED,)),
+    "read_from": (IOERR,),
+}
+
+
+class Stage:
+    """Two partitions with disks, one of them hostile."""
+
+    def __init__(self, machine: Machine):
+        self.machine = machine
+        # RAM disks keep what was written to them: before memory is counted.
+        machine.run("modprobe brd rd_nr=3 rd_size=16384; modprobe shimos_backend")
+        machine.run("for n in 0 1 2; do head -c 16M /dev/urandom >/dev/ram$n; done; md5sum /dev/ram[12] >/tmp/sums")
+        self.before = Resources(machine)
+        machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/shimos_canary.ko")
+        initrd = initrd_with(machine, "6.1", {"/hostile.ko": "shimos_hostile_user.ko"})
+        start(machine, "web", cpus="2", memory="384M", more=f"--initrd {initrd}")
+        start(machine, "db", cpus="3", memory="384M")
+        self.web, self.db = machine.partition("web"), machine.partition("db")
+        self.web.run("rmmod virtio_blk virtio_net shimos_virtio; insmod /hostile.ko")
+        self.victim, self.sibling = self.attach("web", "/dev/ram0"), self.attach("web", "/dev/ram1")
+        self.attach("db", "/dev/ram2")
+        self.tell(f"victim {self.canary()['address']}")
+        self.db.run("until [ -b /dev/vda ]; do sleep 0.1; done")
+
+    def attach(self, name: str, disk: str) -> int:
+        (added,) = json.loads(self.machine.run(f"shimos attach {name} --disk {disk} --json 2>/dev/null").output)
+        if name == "web":
+            self.web.run(f"until grep -q 'device.{added['id']} ' /proc/hostile; do sleep 0.1; done")
+        return int(added["id"])
+
+    def tell(self, command: str, check: bool = True, timeout: float = 60) -> dict[str, str]:
+        """A command for the hostile module; what it says after it."""
+        result = self.web.run(f"echo '{command}' >/proc/hostile && cat /proc/hostile", timeout=timeout, check=False)
+        assert not check or result.status == 0, f"{command}: {result.output}"
+        pairs = [line.split() for line in result.output.splitlines()]
+        return {p[0]: p[1] for p in pairs if len(p) == 2} | {"refused": str(result.status)}
+
+    def canary(self) -> dict[str, str]:
+        return dict(line.split() for line in self.machine.run("cat /proc/canary").output.splitlines())
+
+    def device(self, number: int) -> dict[str, Any]:
+        (found,) = [d for d in json.loads(self.machine.run("shimos devices --json").output) if d["id"] == number]
+        return dict(found)
+
+    def start_all(self) -> None:
+        for number in (self.victim, self.sibling):
+            self.tell(f"start {number}")
+            self.tell(f"good {number}")
+
+    def assert_others_work(self) -> None:
+        """The other disk of the same partition, and everything of the other one."""
+        self.tell(f"good {self.sibling}")
+        self.db.run("dd if=/dev/vda of=/dev/null bs=64k count=8 iflag=direct 2>/dev/null")
+        assert self.canary()["wrong"] == "0"
+
+    def finish(self) -> None:
+        """All comes back, nothing was complained about, what was not attacked is as it was."""
+        self.web.close()
+        self.db.close()
+        for name in ("web", "db"):
+            remove(self.machine, name)
+        assert self.canary()["wrong"] == "0"
+        self.machine.run("rmmod shimos_canary && md5sum --check /tmp/sums")
+        self.before.assert_back()
+        assert json.loads(self.machine.run("shimos devices --json").output) == []
+        self.machine.assert_dmesg_clean()
+
+
+@pytest.fixture
+def stage(machine: Machine) -> Stage:
+    made = Stage(machine)
+    made.start_all()
+    return made
+
+
+def test_wrong_starts(stage: Stage) -> None:
+    """What START brings is refused, whatever is wrong with it; the next right one is not."""
+    victim = stage.victim
+    for how in STARTS:
+        assert stage.tell(f"start {victim} {how}", check=False)["refused"] != "0", how
+        assert stage.device(victim)["state"] != "running", how
+    stage.tell(f"start {victim}")
+    stage.tell(f"good {victim}")
+    stage.assert_others_work()
+    stage.finish()
+
+
+def test_wrong_requests(stage: Stage) -> None:
+    """Nonsense in a ring stops that device, with a reason; a wrong request only fails."""
+    victim = stage.victim
+    for what, words in BREAKING.items():
+        said = stage.tell(f"attack {victim} {what}")
+        device = stage.device(victim)
+        assert device["state"] == "broken" and words in device["problem"], (what, said, device)
+        assert said["used"] == "0", (what, said)
+        stage.tell(f"good {stage.sibling}")
+        assert stage.canary()["wrong"] == "0", what
+        stage.tell(f"start {victim}")
+    for what, answers in FAILING.items():
+        said = stage.tell(f"attack {victim} {what}")
+        assert said["used"] == "1" and said["status"] in answers, (what, said)
+        assert stage.device(victim)["state"] == "running", what
+        stage.tell(f"good {victim}")
+    stage.assert_others_work()
+    stage.finish()
+
+
+def test_fuzz(stage: Stage) -> None:
+    """Random requests at full speed, rewritten while they are looked at."""
+    victim = stage.victim
+    said = stage.tell(f"fuzz {victim} 20 1", timeout=120)
+    assert int(said["completions"]) > 100 and int(said["restarts"]) > 10
+    stage.tell(f"reset {victim}")
+    stage.tell(f"start {victim}")
+    stage.tell(f"good {victim}")
+    stage.assert_others_work()
+    stage.finish()
+
+
+def test_killed_while_fuzzing(stage: Stage) -> None:
+    stage.web.send(f"echo 'fuzz {stage.victim} 60 2' >/proc/hostile\n".encode())
+    stage.machine.run("sleep 3; shimos kill web", timeout=60)
+    stage.db.run("dd if=/dev/vda of=/dev/null bs=64k count=8 iflag=direct 2>/dev/null")
+    stage.finish()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        # requests of no kind, and ids: done at once
+        4711,
+        8,
+        # long reads: the owner is never through
+        0,
+    ],
+)
+def test_ring_that_is_never_empty(stage: Stage, kind: int) -> None:
+    """It keeps one thread of the owner busy and nothing else: the device can be taken away."""
+    stage.web.send(f"echo 'endless {stage.victim} 30 {kind}' >/proc/hostile; echo EN''DED\n".encode())
+    stage.machine.run("sleep 5")
+    stage.db.run("dd if=/dev/vda of=/dev/null bs=64k count=8 iflag=direct 2>/dev/null")
+    began = time.monotonic()
+    stage.machine.run(f"shimos detach web --id {stage.victim} --force", timeout=60)
+    took = time.monotonic() - began
+    stage.web.expect("ENDED", timeout=90)
+    stage.assert_others_work()
+    stage.finish()
+    assert took < 2, f"it took {took:.1f} s to stop the device"
+
+
+def test_storms(stage: Stage) -> None:
+    """RESET and START without end, and packets that mean nothing; others are heard meanwhile."""
+    stage.tell(f"storm {stage.victim} 20000", timeout=120)
+    stage.tell("packets 20000 3", timeout=120)
+    stage.start_all()
+    stage.assert_others_work()
+    stage.web.send(b"echo 'packets 300000 4' >/proc/hostile; echo EN''DED\n")
+    stage.machine.run("shimos detach db --disk /dev/ram2 --force && shimos attach db --disk /dev/ram2", timeout=30)
+    stage.db.run("until [ -b /dev/vda ]; do sleep 0.1; done; dd if=/dev/vda of=/dev/null bs=64k count=8", timeout=30)
+    stage.web.expect("ENDED", timeout=90)
+    stage.finish()
+
+
+def test_removal_that_is_not_answered(stage: Stage) -> None:
+    """The owner waits for a while, then takes the device away."""
+    stage.tell("mute 1")
+    refused = stage.machine.run(f"shimos detach web --id {stage.victim}", check=False, timeout=60)
+    assert refused.status != 0 and "does not answer" in refused.output, refused.output
+    stage.tell(f"good {stage.victim}")
+    stage.machine.run(f"shimos detach web --id {stage.victim} --force", timeout=60)
+    assert stage.tell("mute 1")["removals"] == "2"
+    assert stage.tell(f"start {stage.victim}", check=False, timeout=60)["refused"] != "0"
+    stage.assert_others_work()
+    # It is the host's own again.
+    stage.machine.run("dd if=/dev/zero of=/dev/ram0 count=1 2>/dev/null")
+    stage.finish()
+
+
+def test_network(stage: Stage) -> None:
+    """The same for a network device in a bridge, whose packets go on in the user's pages."""
+    machine = stage.machine
+    machine.run("ip link add br9 type bridge && ip link set br9 up && ip address add 10.9.0.1/24 dev br9")
+    (net,) = json.loads(machine.run("shimos attach web --net br9 --json 2>/dev/null").output)
+    number = net["id"]
+    stage.web.run(f"until grep -q 'device.{number} ' /proc/hostile; do sleep 0.1; done")
+    for how in STARTS:
+        assert stage.tell(f"start {number} {how}", check=False)["refused"] != "0", how
+    stage.tell(f"start {number}")
+    stage.tell(f"good {number}")
+    for what in BREAKING_NET:
+        said = stage.tell(f"attack {number} {what}")
+        device = stage.device(number)
+        assert device["state"] == "broken" and BREAKING[what] in device["problem"], (what, said, device)
+        stage.tell(f"start {number}")
+    stage.tell(f"good {number}")
+    machine.shell(1).run("(ping -f -b -s 1400 10.9.0.255 >/dev/null 2>&1 &) ; true")
+    stage.tell(f"fuzz {number} 15 5", timeout=120)
+    machine.run("pkill -x ping", check=False)
+    stage.tell(f"reset {number}")
+    stage.tell(f"start {number}")
+    stage.tell(f"good {number}")
+    stage.assert_others_work()
+    machine.run(f"shimos detach web --id {number} --force && ip link del br9", timeout=60)
+    stage.finish()

@@ -1,0 +1,32 @@
+"""The ioctl interface under nonsense."""
+
+from __future__ import annotations
+
+from lab.machine import Machine
+from lab.stage.partitions import Resources, start
+
+FUZZ = "/usr/lib/shimos-test/ioctl_fuzz"
+
+
+def test_nonsense_without_partitions(machine: Machine) -> None:
+    before = Resources(machine)
+    for seed in range(4):
+        result = machine.run(f"{FUZZ} {seed} 3000", timeout=300)
+        assert " 0 failures" in result.output
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
+def test_nonsense_beside_a_partition(fresh_machine: Machine) -> None:
+    """Ids that exist: it may be killed or removed, and nothing else happens."""
+    before = Resources(fresh_machine)
+    start(fresh_machine)
+    for seed in range(10, 13):
+        fresh_machine.run(f"{FUZZ} {seed} 3000", timeout=300, check=False)
+    fresh_machine.run("shimos rm --force web", check=False)
+    before.assert_back()
+    fresh_machine.assert_dmesg_clean()
+
+
+def test_only_root_opens_the_device(machine: Machine) -> None:
+    assert machine.run("stat -c %a%U /dev/shimos").output.strip() == "600root"

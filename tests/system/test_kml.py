@@ -1,0 +1,157 @@
+"""Programs in kernel mode: all that they do as in user mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from lab import progress
+from lab.machine import Machine
+from lab.stage import kml
+from lab.stage.kml import PROGRAMS, TRUSTED, both
+from lab.stage.partitions import refused
+
+WILD = (
+    *("null", "read-kernel-hole", "non-canonical", "read-only", "no-access", "no-exec", "recursion"),
+    *("jump-null", "jump-kernel-hole", "jump-non-canonical"),
+    *("stack-null", "stack-kernel-hole", "stack-non-canonical"),
+    *("undefined", "breakpoint", "divide", "bad-segment", "abort"),
+)
+
+PYTHON = r"""
+import hashlib, os, signal, subprocess, sys, threading, time
+def work(results, n):
+    for i in range(20):
+        results[n] = hashlib.sha256(bytes([n]) * 50000 + results[n]).digest()
+results = [b""] * 8
+threads = [threading.Thread(target=work, args=(results, n)) for n in range(8)]
+[t.start() for t in threads]; [t.join() for t in threads]
+print(hashlib.sha256(b"".join(results)).hexdigest())
+seen = []
+signal.signal(signal.SIGALRM, lambda *a: seen.append(1))
+signal.setitimer(signal.ITIMER_REAL, .002, .002)
+while len(seen) < 50: sum(range(1000))
+signal.setitimer(signal.ITIMER_REAL, 0)
+children = [os.fork() for _ in range(3)]
+if 0 in children: os._exit(children.index(0) + len(children))
+print(sorted(os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children))
+print(subprocess.run(["/bin/ls", "/"], capture_output=True, text=True).stdout)
+"""
+
+
+@pytest.fixture(scope="module", params=kml.MACHINES)
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    """Each kind of machine, for all tests of this file."""
+    progress.quiet()
+    with kml.make(**kml.MACHINES[request.param]) as machine:
+        kml.prepare(machine)
+        yield machine
+
+
+@pytest.fixture(autouse=True)
+def _clean(machine: Machine) -> Iterator[None]:
+    yield
+    kml.assert_nothing_left(machine)
+
+
+def test_mode(machine: Machine) -> None:
+    """In the trusted directory it is kernel mode, elsewhere not."""
+    assert machine.run(f"{PROGRAMS}/kml_basic").lines == ["cpl 3", "calls 1000 cpl 3", "child cpl 3"]
+    before = kml.status(machine)
+    assert machine.run(f"{TRUSTED}/kml_basic 100000").lines == ["cpl 0", "calls 100000 cpl 0", "child cpl 0"]
+    after = kml.status(machine)
+    # The kernel way back to user mode is rare, whatever interrupts came.
+    assert int(after["promotions"]) - int(before["promotions"]) < 50
+    assert int(after["syscalls"]) - int(before["syscalls"]) > 200000
+
+
+def test_the_stock_way(machine: Machine) -> None:
+    """Handlers that no stub of ours calls directly work, too, by promotion."""
+    machine.run("rmmod shimos_kml && modprobe shimos_kml direct=0 fast=0")
+    assert machine.run(f"{TRUSTED}/kml_basic").lines == ["cpl 0", "calls 1000 cpl 0", "child cpl 0"]
+    assert int(kml.status(machine)["promotions"]) > 256, "each page fault takes one"
+    machine.run(f"{TRUSTED}/kml_call check")
+    machine.run("rmmod shimos_kml && modprobe shimos_kml")
+
+
+def test_direct_calls(machine: Machine) -> None:
+    """What kml.h does is what SYSCALL does; the same binary works untrusted."""
+    assert machine.run(f"{PROGRAMS}/kml_call check").lines == ["direct Operation not permitted", "same"]
+    assert machine.run(f"{TRUSTED}/kml_call check").lines == ["direct yes", "same"]
+    assert int(kml.status(machine)["calls"]) > 100
+
+
+@pytest.mark.parametrize("what", ["step", "watch", "poke", "seccomp"])
+def test_debuggers_and_filters(machine: Machine, what: str) -> None:
+    assert both(machine, f"{PROGRAMS}/kml_trace", what).strip() in ("many steps", "hits 3", "variable 41", "filtered")
+
+
+def test_strace(machine: Machine) -> None:
+    """Every call is seen, with its arguments and its result."""
+
+    def calls(program: str) -> list[str]:
+        text = machine.run(f"strace -f -qq -e trace=getpid,write,wait4,fork,clone {program} 5 2>&1 >/dev/null").output
+        return [line.split("(")[0].split("] ")[-1] for line in text.splitlines() if "(" in line]
+
+    seen = calls(f"{TRUSTED}/kml_basic")
+    assert sorted(seen) == sorted(calls(f"{PROGRAMS}/kml_basic"))
+    assert seen.count("getpid") == 10
+
+
+def test_wild_programs(machine: Machine) -> None:
+    """Each is killed as it would be in user mode, and nothing else happens."""
+
+    def ends(directory: str) -> list[str]:
+        script = f"for w in {' '.join(WILD)}; do {directory}/kml_wild $w; echo $w $?; done"
+        return machine.run(f"sh -c '{script}' 2>/dev/null").lines
+
+    assert ends(TRUSTED) == ends(PROGRAMS)
+    assert not [end for end in ends(TRUSTED) if int(end.split()[1]) <= 128], "not killed"
+
+
+def test_shell(machine: Machine) -> None:
+    script = "for i in $(seq 50); do x=$(echo $i | cat); done; echo $x; ls /proc/self/fd | wc -l; kill -9 $$"
+    assert both(machine, "/bin/bash", f"-c '{script}'").split()[0] == "50"
+    assert both(machine, "/bin/busybox", f"sh -c '{script}'").split()[0] == "50"
+
+
+def test_python(machine: Machine) -> None:
+    """Threads, signals, fork and exec from a dynamic program."""
+    machine.put("/root/work.py", PYTHON.encode())
+    assert both(machine, "/usr/bin/python3", "/root/work.py").count("\n") > 15
+
+
+def test_sqlite(machine: Machine) -> None:
+    sql = (
+        "create table t(a, b); with recursive n(i) as (select 1 union all select i+1 from n where i<5000)"
+        " insert into t select i, hex(i*i) from n; create index x on t(b); select count(*), sum(a), max(b) from t;"
+        " pragma integrity_check;"
+    )
+    assert both(machine, "/usr/bin/sqlite3", f"$(mktemp) '{sql}'").split()[-1] == "ok"
+
+
+def test_stress(machine: Machine) -> None:
+    """stress-ng verifies what it does: signals, pipes, futexes, mappings, timers, context switches."""
+    load = "--pipe 1 --mmap 1 --mmap-bytes 16M --fork 1 --futex 1 --timer 1 --sigq 1 --switch 1 --vm 1 --vm-bytes 16M"
+    result = machine.run(f"cd /tmp && {TRUSTED}/stress-ng --verify -q -t 5 {load}", timeout=90)
+    assert "fail" not in result.output
+
+
+def test_exec_of_others(machine: Machine) -> None:
+    """Trust ends with exec of a program elsewhere and does not hold the module."""
+    out = machine.run(f"{TRUSTED}/bash -c 'exec {PROGRAMS}/kml_basic'").lines
+    assert out == ["cpl 3", "calls 1000 cpl 3", "child cpl 3"]
+    out = machine.run(f"/bin/bash -c 'exec {TRUSTED}/kml_basic'").lines
+    assert out == ["cpl 0", "calls 1000 cpl 0", "child cpl 0"]
+
+
+def test_unload(machine: Machine) -> None:
+    """Refused as long as anything is trusted, clean after."""
+    kml.start_sleeper(machine)
+    refused(machine, "rmmod shimos_kml", "in use")
+    assert kml.status(machine)["tasks"] == "1"
+    pid = machine.run(f"{PROGRAMS}/kml_call tasks").output.strip()
+    assert machine.run(f"cat /proc/{pid}/comm").output.strip() == "busybox"
+    machine.run(f"kill -9 {pid}; while [ -e /proc/{pid} ]; do sleep .1; done; rmmod shimos_kml; modprobe shimos_kml")
+    assert machine.run(f"{TRUSTED}/kml_basic 1").lines[0] == "cpl 0"

@@ -1,0 +1,138 @@
+"""Real programs in kernel mode: the same results as in user mode, to the last byte."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from lab import progress
+from lab.machine import Machine
+from lab.stage import kml
+from lab.stage.kml import KERNEL, USER
+from lab.stage.kml_programs import redis, same, sqlite
+
+#: Of Python's own tests those that ask the kernel for something and, under emulation, take seconds.
+PYTHON_TESTS = {
+    "files": "test_mmap.MmapTests test_fcntl test_os.FileTests test_os.StatAttributeTests test_os.MemfdCreateTests"
+    " test_os.TestSendfile test_os.EventfdTests test_os.TestScandir",
+    "sockets": "test_socket.BasicTCPTest test_socket.BasicUDPTest test_socket.RecvmsgSCMRightsStreamTest"
+    " test_socket.SendmsgTCPTest test_socket.TestUnixDomain test_socket.SendfileUsingSendfileTest test_select test_epoll",
+    "threads and signals": "test_threading.LockTests test_threading.CRLockTests test_queue.CSimpleQueueTest"
+    " test_signal.PosixTests test_signal.RaiseSignalTest test_signal.PidfdSignalTest test_json.test_scanstring",
+    "processes": "test_subprocess.ContextManagerTests test_os.PidTests test_os.ForkTests test_wait4"
+    " test_posix.PosixGroupsTester",
+}
+
+#: Says of each test how it ended. (What unittest prints may be in the middle of what a test prints.)
+RUNNER = """
+import sys, unittest
+class Result(unittest.TestResult):
+    ended = []
+    def addSuccess(self, test): self.ended.append(f"{test.id()} ok")
+    def addSkip(self, test, reason): self.ended.append(f"{test.id()} skipped: {reason}")
+    def addSubTest(self, test, subtest, error): self.bad(test, error) if error else None
+    def bad(self, test, error): self.ended.append(f"{test.id()} BAD: {error[1]!r}")
+    addFailure = addError = bad
+result = Result()
+unittest.defaultTestLoader.loadTestsFromNames(f"test.{name}" for name in sys.argv[2:]).run(result)
+open(sys.argv[1], "w").writelines(f"{line}\\n" for line in sorted(result.ended))
+"""
+
+BASH = r"""
+declare -A words; shopt -s extglob
+while read -r word; do [ -z "$word" ] || ((words[$word]++)); done < <(tr -cs a-z '\n' </etc/services)
+for word in "${!words[@]}"; do echo "$word ${words[$word]}"; done | sort | sha256sum
+trap 'echo "signal $((++seen))"' USR1
+for i in {1..20}; do (kill -USR1 $$); done
+coproc tac; printf '%s\n' {1..500} >&"${COPROC[1]}"; exec {COPROC[1]}>&-; sha256sum <&"${COPROC[0]}"
+f() { [ "$1" -lt 2 ] && echo "$1" || echo $(($(f $(($1 - 1))) + $(f $(($1 - 2))))); }; f 9
+set -o pipefail; seq 100000 | head -1 | cat; echo "${PIPESTATUS[@]}"
+sleep 100 & kill $!; wait $!; echo $?
+set -m; (exit 7) & wait $!; echo $?; cat <<<"here ${BASH_VERSION%%.*}"; ulimit -n; umask; (ulimit -v 1; :) ; echo ${#words[@]}
+"""
+
+NGINX = """
+user {user}; worker_processes 2; pid /tmp/nginx.pid; error_log /tmp/nginx.error;
+events {{ worker_connections 64; }}
+http {{ access_log off; sendfile {sendfile}; server {{ listen 127.0.0.1:8080; root /tmp/site; }} }}
+"""
+
+
+@pytest.fixture(scope="module", params=["6.12", "6.1"])
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    progress.quiet()
+    with kml.make(**kml.MACHINES[request.param], disks=[kml.ROOT_DISK]) as machine:
+        kml.mount_root(machine)
+        machine.run("modprobe shimos_kml")
+        yield machine
+
+
+@pytest.fixture(autouse=True)
+def _clean(machine: Machine) -> Iterator[None]:
+    yield
+    kml.assert_nothing_left(machine)
+
+
+def tasks(machine: Machine) -> int:
+    return int(kml.status(machine)["tasks"])
+
+
+def test_bash(machine: Machine) -> None:
+    machine.put("/tmp/script", BASH.encode())
+    out = same(machine, "bash /tmp/script").splitlines()
+    assert {"signal 20", "34", "143", "7", "here 5"} <= set(out), out
+
+
+def test_sqlite(machine: Machine) -> None:
+    """The same answers and the same file."""
+    sqlite(machine)
+
+
+@pytest.mark.parametrize("machine", ["6.12"], indirect=True, scope="module")
+@pytest.mark.parametrize("of", PYTHON_TESTS)
+def test_python(machine: Machine, of: str) -> None:
+    """Each of its tests ends as in user mode, and none of them fails."""
+    machine.put("/tmp/runner.py", RUNNER.encode())
+    run = f"python3.13 /tmp/runner.py /tmp/ended {PYTHON_TESTS[of]} >/tmp/out 2>&1"
+    ended = same(machine, f"sh -c '{run}; echo $?; cat /tmp/ended'").splitlines()
+    bad = [line for line in ended if "BAD" in line]
+    assert ended[0] == "0" and not bad, bad
+    assert len(ended) > 15
+
+
+def test_redis(machine: Machine) -> None:
+    """The same data after redis-benchmark, a script, a save by a forked child, and loading that."""
+    user, measured = redis(machine, USER)
+    assert len(measured) > 12
+    assert redis(machine, KERNEL) == (user, measured)
+    assert user[:2] == user[2:4] and int(user[1]) > 5
+
+
+def nginx(machine: Machine, mode: str, user: str, sendfile: str) -> list[str]:
+    """Checksums of what is served, while wrk finds no error; it ends cleanly."""
+    machine.put("/tmp/nginx.conf", NGINX.format(user=user, sendfile=sendfile).encode())
+    machine.run(f"{mode} nginx -c /tmp/nginx.conf")
+    expected = {USER: 0, KERNEL: 3 if user == "root" else 1}[mode]
+    assert tasks(machine) == expected, "a master and two workers"
+    fetch = "for f in small large; do curl -sS http://127.0.0.1:8080/$f | sha256sum; done; curl -sSI http://127.0.0.1:8080/none"
+    out = [line for line in machine.run(fetch).lines if "Date" not in line]
+    wrk = machine.run(f"{USER} wrk -t 1 -c 8 -d 1s --timeout 10s http://127.0.0.1:8080/small").output
+    assert "Requests/sec" in wrk and "Socket errors" not in wrk and "Non-2xx" not in wrk, wrk
+    assert int(re.findall(r"(\d+) requests in", wrk)[0]) > 10
+    pid = machine.run("cat /tmp/nginx.pid").output.strip()
+    machine.run(f"kill -QUIT {pid}; while [ -e /proc/{pid} ]; do :; done")
+    log = machine.run("cat /tmp/nginx.error; rm /tmp/nginx.error").output
+    assert not re.search(r"\[(alert|crit|emerg|error)\](?!.*No such file)", log), log
+    return out
+
+
+@pytest.mark.parametrize("user", ["root", "www-data"])
+def test_nginx(machine: Machine, user: str) -> None:
+    """Root's workers are trusted; those of another user are not, after they became that."""
+    machine.run("mkdir -p /tmp/site && seq 100 >/tmp/site/small && seq 200000 >/tmp/site/large")
+    there = [machine.run(f"sha256sum </tmp/site/{file}").output.strip() for file in ("small", "large")]
+    served = nginx(machine, USER, user, "on")
+    assert served[:2] == there and "404" in served[2]
+    assert nginx(machine, KERNEL, user, "off" if user == "root" else "on") == served

@@ -1,0 +1,79 @@
+"""Programs in kernel mode while the kernel has other things to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pexpect
+import pytest
+
+from lab import progress
+from lab.machine import Machine
+from lab.shell import ShellError
+from lab.stage import kml, kml_load
+from lab.stage.kml import TRUSTED
+
+
+@pytest.fixture(scope="module", params=["6.12", "6.1"])
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+    progress.quiet()
+    with kml.make(kernel=request.param) as machine:
+        kml.prepare(machine)
+        yield machine
+
+
+def test_nmis(machine: Machine) -> None:
+    kml_load.storm(machine, 8)
+    kml.assert_clean(machine)
+
+
+def storms(machine: Machine) -> None:
+    for _ in range(4):
+        kml_load.storm(machine, 8)
+        kml.assert_clean(machine)
+
+
+def test_nmi_test_can_fail() -> None:
+    """Without what NMIs do for interrupted stubs, the same storm is the end."""
+    progress.quiet()
+    with kml.make() as machine:
+        kml.prepare(machine, "guard=0")
+        with pytest.raises((ShellError, OSError, AssertionError, pexpect.ExceptionPexpect)):
+            storms(machine)
+
+
+@pytest.mark.parametrize("kernel", ["6.12", "6.1"])
+def test_probes(kernel: str) -> None:
+    """Breakpoints of kprobes and the function tracer in what trusted programs call."""
+    progress.quiet()
+    # Code that runs is changed here, all the time.
+    with kml.make(kernel=kernel, one_thread=True) as machine:
+        kml.prepare(machine)
+        kml_load.begin(machine, 6)
+        kml_load.probe(machine)
+        kml_load.end(machine)
+        kml.assert_clean(machine)
+
+
+def test_cpus_come_and_go(machine: Machine) -> None:
+    kml_load.begin(machine, 6)
+    kml_load.move_cpus(machine)
+    kml_load.end(machine)
+    out = machine.run(f"for c in 0 1 2 3; do taskset -c $c {TRUSTED}/kml_basic 10; done").lines
+    assert out == ["cpl 0", "calls 10 cpl 0", "child cpl 0"] * 4
+    kml.assert_clean(machine)
+
+
+def test_out_of_memory(machine: Machine) -> None:
+    """The kernel kills trusted programs that eat all memory of their group."""
+    kml_load.eat_memory(machine)
+
+
+def test_unload_under_load(machine: Machine) -> None:
+    kml_load.begin(machine, 5)
+    kml_load.try_unload(machine)
+    kml_load.end(machine)
+    machine.run(f"while ! rmmod shimos_kml 2>/dev/null; do sleep .1; done; {TRUSTED}/kml_basic 10; modprobe shimos_kml")
+    for _ in range(5):
+        machine.run(f"{TRUSTED}/kml_basic 10; rmmod shimos_kml; {TRUSTED}/kml_basic 10; modprobe shimos_kml")
+    kml.assert_clean(machine)

@@ -1,0 +1,272 @@
+"""The lab itself: what the other tests believe must be true."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import pytest
+
+from lab import faults
+from lab.cache import digest
+from lab.machine import Machine, parse_cpu_list
+from lab.shell import ShellError, ShellTimeout
+
+FAULT = """\
+[    2.523256] VFS: Dquot-cache hash table entries: 512 (order 0, 4096 bytes)
+[    2.524514] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI
+[    2.525098] CPU: 2 UID: 0 PID: 0 Comm: swapper/2 Not tainted 6.12.107+deb13-cloud-amd64 #1  Debian 6.12.107-1
+[    2.526560] RIP: 0010:hrtimer_start_range_ns+0x1c6/0x430
+[    2.527713] Code: f6 80 50 5e 02 00 10 0f 84 fe 01 00 00 0f <1f> 44 00 00 49 89 cf f6 c3 02 0f 84 2c 02 00 00
+[    2.527713] RSP: 0018:ff5f5309000cbe40 EFLAGS: 00000002
+[    2.527713] Kernel panic - not syncing: Fatal exception in interrupt
+"""
+
+LOST_TIMER = """\
+[   23.155] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+[   23.156] rcu: \t2-...!: (0 ticks this GP) idle=df08/0/0x0 softirq=15/15 fqs=1 (false positive?)
+[   23.157] Sending NMI from CPU 1 to CPUs 2:
+[   23.158] NMI backtrace for cpu 2
+[   23.159] CPU: 2 UID: 0 PID: 0 Comm: swapper/2 Not tainted 6.12.107+deb13-cloud-amd64 #1
+[   23.160] RIP: 0010:pv_native_safe_halt+0xf/0x20
+[   23.161] Call Trace:
+[   23.162]  <TASK>
+[   23.163]  default_idle+0x9/0x20
+[   23.164]  </TASK>
+[   23.165] rcu: rcu_preempt kthread timer wakeup didn't happen for 5251 jiffies! g-1071 f0x0
+[   23.166] rcu: \tPossible timer handling issue on cpu=2 timer-softirq=4
+"""
+
+LOST_TIMER_6_1 = """\
+[   47.989] rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
+[   47.990] rcu: \t1-...!: (0 ticks this GP) idle=24c8/0/0x0 softirq=22/22 fqs=0 (false positive?)
+[   47.991] Sending NMI from CPU 3 to CPUs 1:
+[   47.992] NMI backtrace for cpu 1 skipped: idling at native_safe_halt+0xb/0x10
+[   47.993] rcu: rcu_preempt kthread timer wakeup didn't happen for 5251 jiffies! g-875 f0x0
+[   47.994] rcu: \tPossible timer handling issue on cpu=1 timer-softirq=0
+"""
+
+
+LOST_REGISTERS = "RIP=ffffffff86eb00df RFL=00000212 [----A--] CPL=0 II=0 A20=1 SMM=0 HLT=1"
+LOST_LAPIC = """\
+dumping local APIC state for CPU 3
+
+LVTERR\t 0x000000fe active-hi edge                              Fixed  (vec 254)
+LVTTHMR\t 0x00010000 active-hi edge  masked                      Fixed  (vec 0)
+LVTT\t 0x000200ec active-hi edge                 periodic     Fixed  (vec 236)
+Timer\t DCR=0x3 (divide by 16) initial_count = 249994 current_count = 155649
+SPIV\t 0x000001ff APIC enabled, focus=off, spurious vec 255
+ISR\t 236
+IRR\t 32 33 34 236
+
+APR 0x03 TPR 0x10 DFR 0x0f LDR 0x00 PPR 0xe0
+"""
+
+
+def test_status_and_output(machine: Machine) -> None:
+    run = machine.run
+    assert run("echo hello").output == "hello\n"
+    assert run("printf 'no newline'").output == "no newline"
+    assert run("exit 7", check=False).status == 7
+    assert run("kill -9 $$", check=False).status == 128 + 9
+    assert run("echo out; echo err >&2").output == "out\nerr\n"
+    assert run("if (", check=False).status == 2
+    assert run("cat", timeout=5).output == ""  # no terminal to wait for
+    with pytest.raises(ShellError, match="exit status 3"):
+        run("exit 3")
+
+
+def test_quoting(machine: Machine) -> None:
+    text = """it's "quoted" $HOME `date` \\ \n second line\ttab äöü ;&|"""
+    quoted = text.replace("'", "'\\''")
+    assert machine.run(f"printf %s '{quoted}'").output == text
+    long = "x" * 20000  # longer than a terminal's line
+    assert machine.run(f"printf %s {long}").output == long
+
+
+def test_long_and_binary_output(machine: Machine) -> None:
+    expected = "".join(f"{n}\n" for n in range(100_000))
+    assert machine.run("seq 0 99999").output == expected
+    data = random.Random(1).randbytes(50_000)
+    machine.put("/tmp/data", data)
+    got = machine.run("cat /tmp/data").output
+    assert got.encode("utf-8", "surrogateescape") == data
+
+
+def test_kernel_messages_do_not_disturb(machine: Machine) -> None:
+    out = machine.run("for i in 1 2 3; do echo '<0>noise' >/dev/kmsg; echo $i; done").output
+    assert out == "1\n2\n3\n"
+    assert "noise" in machine.serial_tail()
+
+
+def test_timeout_and_recovery(machine: Machine) -> None:
+    with pytest.raises(ShellTimeout, match="partial"):
+        machine.run("echo partial; sleep 100", timeout=1)
+    assert machine.run("echo again").output == "again\n"
+    assert "sleep 100" not in machine.run("ps ax").output
+
+
+def test_parallel_shells(machine: Machine) -> None:
+    """One shell is held by another's work and both end right."""
+    machine.run("rm -f /tmp/fifo; mkfifo /tmp/fifo")
+    other = machine.shell(2)
+    other.send(b"cat /tmp/fifo\n")
+    machine.run("echo through >/tmp/fifo", timeout=20)
+    assert b"through" in other.expect(b"through\n")
+    assert other.run("echo $((6*7))").output == "42\n"
+
+
+def test_facts(machine: Machine) -> None:
+    assert machine.qmp("query-status")["running"] is True
+    assert machine.online_cpus() == [0, 1, 2, 3]
+    assert machine.run("uname -r").output.strip() == machine.versions["6.12"]
+    assert 3 << 30 < machine.mem_free() < 4 << 30
+    assert len(machine.boot_id()) == 36
+    machine.assert_dmesg_clean()
+    for file in (machine.vmlinuz("6.1"), machine.debian_initrd("6.1"), "/boot/lab-initrd.img"):
+        machine.run(f"test -s {file}")
+
+
+def test_unclean_log_is_noticed(machine: Machine) -> None:
+    machine.run("echo 'WARNING: CPU: 0 PID: 1 at kernel/x.c:1' >/dev/kmsg")
+    with pytest.raises(AssertionError, match="kernel/x.c"):
+        machine.assert_dmesg_clean()
+    machine.run("dmesg -C")
+
+
+def test_dead_machine_is_noticed(fresh_machine: Machine) -> None:
+    """A host panic ends the wait at once, with the panic in the error."""
+    started = time.monotonic()
+    with pytest.raises(ShellError, match=r"died(.|\n)*sysrq triggered crash"):
+        fresh_machine.run("echo c >/proc/sysrq-trigger", timeout=120)
+    assert time.monotonic() - started < 60
+
+
+@pytest.mark.machine(kernel="6.1", cpus=2, memory="2G", ipi_broadcast=True, load=False)
+def test_other_machines(fresh_machine: Machine) -> None:
+    assert fresh_machine.run("uname -r").output.strip() == fresh_machine.versions["6.1"]
+    assert fresh_machine.online_cpus() == [0, 1]
+    assert fresh_machine.meminfo("MemTotal") < 2 << 30
+    assert "no_ipi_broadcast" not in fresh_machine.run("cat /proc/cmdline").output
+
+
+@pytest.mark.machine(partitions=[], load=False, one_thread=True)
+def test_running_code_can_be_changed_with_one_thread(fresh_machine: Machine) -> None:
+    """What tests that trace busy kernels rely on; with a thread for each CPU a few in a hundred changes are lost."""
+    out = fresh_machine.run("/usr/lib/shimos-test/stale_code 300").lines
+    assert out == [f"thread {n}: 0 of 300 stale" for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FAULT,
+        FAULT.replace("Oops: int3", "int3"),
+        FAULT.replace("0f <1f> 44 00 00", "e9 <01> 02 00 00"),
+        FAULT.replace("0f <1f> 44 00 00", "66 <90> 44 00 00"),
+        "early\n" * 50 + FAULT,
+        "shimos_ikc: loading out-of-tree module taints kernel.\n" + FAULT,
+        LOST_TIMER,
+        LOST_TIMER_6_1,
+    ],
+)
+def test_known_fault(text: str) -> None:
+    assert faults.emulator_fault(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Kernel panic - not syncing: VFS: Unable to mount root fs",
+        FAULT.replace("/0x430", "/0x430 [shimos_kml]"),
+        FAULT.replace("RIP: 0010:", "RIP: 0033:"),
+        FAULT.replace("0f <1f>", "cc <1f>"),  # a breakpoint that nobody owns
+        FAULT.replace("0f <1f>", "1f <1f>"),
+        FAULT.replace("1f> 44 00 00", "1f>"),
+        FAULT.replace("int3: 0000", "general protection fault"),
+        FAULT.replace("[#1]", "[#2]"),
+        "BUG: unable to handle page fault\n" + FAULT,
+        FAULT.split("RIP")[0],
+        FAULT.split("Code")[0],
+        "shimos_ikc: loading out-of-tree module taints kernel.\n" + LOST_TIMER,
+        LOST_TIMER.replace("default_idle", "shimos_spin"),
+        LOST_TIMER.replace("on cpu=2", "on cpu=1"),
+        LOST_TIMER_6_1.replace("on cpu=1", "on cpu=2"),
+        LOST_TIMER_6_1.replace("native_safe_halt", "acpi_idle_enter"),
+        LOST_TIMER.replace("kthread timer wakeup", "kthread wakeup"),
+        "BUG: unable to handle page fault\n" + LOST_TIMER,
+    ],
+)
+def test_other_faults_are_not_excused(text: str) -> None:
+    assert faults.emulator_fault(text) is None
+
+
+def test_lost_interrupt_is_recognised() -> None:
+    assert faults.interrupt_lost(LOST_REGISTERS, LOST_LAPIC)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("HLT=1", "HLT=0"),  # in its handler
+        ("RFL=00000212", "RFL=00000012"),  # with interrupts off
+        ("ISR\t 236", "ISR\t (none)"),  # about to be delivered
+        ("ISR\t 236", "ISR\t 251"),
+        ("ISR\t 236", "ISR\t 251 236"),
+        ("32 33 34 236", "32 33 34"),
+        ("RFL", "EFL"),
+    ],
+)
+def test_other_states_of_a_cpu_are_not_excused(old: str, new: str) -> None:
+    registers, lapic = LOST_REGISTERS.replace(old, new), LOST_LAPIC.replace(old, new)
+    assert (registers, lapic) != (LOST_REGISTERS, LOST_LAPIC)
+    assert not faults.interrupt_lost(registers, lapic)
+
+
+def test_states_of_cpus(machine: Machine) -> None:
+    states = machine.cpu_states()
+    assert len(states) == 4
+    assert all("HLT=" in registers and re.search(r"^ISR\s", lapic, re.M) for registers, lapic in states)
+    assert machine.fault() is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "WARNING: CPU: 1 PID: 33 at mm/page_alloc.c:1 foo+0x1/0x2",
+        "BUG: kernel NULL pointer dereference, address: 0000000000000000",
+        "Oops: 0000 [#1] SMP",
+        "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:",
+        "rcu: INFO: rcu_preempt self-detected stall on CPU",
+        "WARNING: possible circular locking dependency detected",
+        "watchdog: BUG: soft lockup - CPU#1 stuck for 22s!",
+        "INFO: task x:1 blocked for more than 120 seconds.",
+        "__common_interrupt: 0.55 No irq handler for vector",
+    ],
+)
+def test_unclean_lines(line: str) -> None:
+    assert faults.unclean(f"[  1.0] fine\n[  2.0] {line}\n") == [f"[  2.0] {line}"]
+
+
+def test_clean_lines() -> None:
+    log = "kfence: initialized - using 2097152 bytes\nKernel command line: debug=BUG\nshimos: partition web crashed\n"
+    assert faults.unclean(log) == []
+
+
+def test_cpu_lists() -> None:
+    assert parse_cpu_list("0-1,3\n") == [0, 1, 3]
+    assert parse_cpu_list("\n") == []
+
+
+def test_digest_tells_parts_apart() -> None:
+    assert digest("ab", "c") != digest("a", "bc")
+    assert digest("a", b"b") == digest("a", b"b")
+
+
+def test_partition_that_was_started_again() -> None:
+    """What the tool says when it repeats a start is counted, and nothing else is."""
+    said = "web: started again, its kernel did not find its timer: the machine is busy\nweb: running, Linux 6.1.0"
+    assert faults.restarted(said) == ["web"]
+    assert faults.restarted("web: running, Linux 6.1.0 on CPUs 2-3, 1 GiB, ready after 1.95 s") == []

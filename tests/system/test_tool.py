@@ -1,0 +1,157 @@
+"""What the tool shows: lists, logs, consoles, dumps, the doctor."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lab.machine import Machine
+from lab.stage.partitions import remove, show, start
+
+
+def test_lists(machine: Machine) -> None:
+    assert json.loads(machine.run("shimos ls --json").output) == []
+    start(machine, cpus="2-3")
+    listed = json.loads(machine.run("shimos ls --json").output)
+    assert [(p["name"], p["state"], p["cpus"]) for p in listed] == [("web", "running", [2, 3])]
+    assert listed[0]["kernel_version"] == machine.versions["6.1"]
+    table = machine.run("shimos ls").output
+    assert "web" in table and "running" in table and "2-3" in table
+    details = show(machine)
+    assert details["memory"] == 512 << 20
+    assert details["host_bytes"] < 2 << 20
+    sysfs = "/sys/class/shimos/web"
+    assert machine.run(f"cat {sysfs}/state {sysfs}/cpus {sysfs}/memory").output.split() == [
+        "running",
+        "2,3",
+        str(512 << 20),
+    ]
+    remove(machine)
+
+
+def test_doctor(machine: Machine) -> None:
+    result = machine.run("shimos doctor --json")
+    checks = json.loads(result.output)
+    assert checks
+    assert "FAIL" not in machine.run("shimos doctor").output
+
+
+@pytest.mark.parametrize("flavour", ["6.1", "6.12"])
+def test_logs(machine: Machine, flavour: str) -> None:
+    """The whole kernel log: as dmesg says inside; also after a kill."""
+    start(machine, flavour=flavour)
+    console = machine.partition("web")
+    console.run("echo marker-of-the-test >/dev/kmsg")
+    inside = console.run("dmesg").output
+    console.close()
+    outside = machine.run("shimos logs web", timeout=120).output
+    assert "Linux version " + machine.versions[flavour] in outside
+    assert "marker-of-the-test" in outside
+    lines = [line.split("] ", 1)[-1].strip() for line in inside.splitlines() if "] " in line]
+    missing = [line for line in lines if line and line not in outside]
+    assert not missing, missing[:5]
+    machine.run("shimos kill web")
+    assert "marker-of-the-test" in machine.run("shimos logs web", timeout=120).output
+    remove(machine)
+
+
+def test_log_of_a_kernel_that_never_got_far(machine: Machine) -> None:
+    """Without our init no agent loads: the log still tells what happened."""
+    start_command = (
+        f"shimos run web --cpus 2 --memory 512M --kernel {machine.vmlinuz('6.1')} --initrd /boot/lab-initrd.img"
+    )
+    result = machine.run(f"{start_command} --no-agent --cmdline 'rdinit=/nowhere'", timeout=60)
+    assert result.status == 0
+    machine.run("until shimos logs web | grep -q 'Kernel panic'; do sleep 0.2; done", timeout=60)
+    remove(machine)
+
+
+def test_failed_start_says_why(machine: Machine) -> None:
+    """The tool shows the end of the log when the partition does not come up."""
+    # the original init is missing: our init says so and the kernel panics
+    result = machine.run(
+        f"shimos run web --cpus 2 --memory 512M --kernel {machine.vmlinuz('6.1')}"
+        " --initrd /boot/lab-initrd.img --cmdline 'rdinit=/nowhere'; echo status=$?",
+        timeout=120,
+    )
+    state = machine.run("shimos ls --json").output
+    if "status=0" in result.output:  # ready came before init failed
+        machine.run("until shimos ls --json | grep -q crashed; do sleep 0.1; done", timeout=30)
+        assert "/nowhere" in machine.run("shimos logs web").output
+        remove(machine)
+    else:
+        assert "/nowhere" in result.output, result.output + state
+
+
+def test_watchers(machine: Machine) -> None:
+    """Two watchers see what a third types; each may leave."""
+    start(machine)
+    watchers = [machine.shell(n) for n in (3, 4)]
+    for watcher in watchers:
+        watcher.send(b"shimos console web --read-only\n")
+    console = machine.partition("web")
+    console.run("echo seen-by-$((40+2)) >/dev/console")
+    for watcher in watchers:
+        watcher.expect(b"seen-by-42", timeout=30)
+        watcher.send(b"\x1d")
+        watcher.expect(b"disconnected")
+        watcher.run("true")
+    console.close()
+    remove(machine)
+
+
+def test_long_input(machine: Machine) -> None:
+    """More typed at once than the ring holds: nothing is lost."""
+    start(machine)
+    console = machine.partition("web")
+    words = " ".join(str(n) for n in range(3000))
+    count = console.run(
+        f"cat >/tmp/long <<'END'\n{words[:3000]}\n{words[3000:6000]}\n{words[6000:9000]}\nEND\nwc -c </tmp/long"
+    )
+    assert int(count.output) == 9003
+    console.close()
+    remove(machine)
+
+
+def test_dump_opens_in_drgn(machine: Machine) -> None:
+    """A vmcore of a running and of a dead partition."""
+    start(machine, memory="256M")
+    machine.run("shimos dump web -o /tmp/live.vmcore", timeout=120)
+    console = machine.partition("web")
+    console.send(b"echo c >/proc/sysrq-trigger\n")
+    machine.run("until shimos ls --json | grep -q crashed; do sleep 0.1; done", timeout=30)
+    console.close()
+    machine.run("shimos dump web -o /tmp/dead.vmcore", timeout=120)
+    # Without the kernel's debug symbols drgn still reads format and notes.
+    program = (
+        "import drgn,sys; p=drgn.Program(); p.set_core_dump(sys.argv[1]);"
+        "print(p.platform.arch.name, p['VMCOREINFO'].string_().decode().split()[0])"
+    )
+    for name in ("live", "dead"):
+        seen = machine.run(f'python3 -c "{program}" /tmp/{name}.vmcore', timeout=120).output
+        assert f"X86_64 OSRELEASE={machine.versions['6.1']}" in seen
+        header = machine.run(
+            f"python3 -c \"d=open('/tmp/{name}.vmcore','rb').read(64);print(d[:4],d[16],d[18])\""
+        ).output
+        assert "ELF" in header and "4 62" in header
+        assert machine.run(f"grep -a -c 'OSRELEASE={machine.versions['6.1']}' /tmp/{name}.vmcore").output.strip() != "0"
+    remove(machine)
+
+
+def test_threads_of_one_core_are_warned_about() -> None:
+    """Half a core given away: a warning, not a refusal."""
+    with Machine(extra=("-smp", "4,sockets=1,cores=2,threads=2")) as machine:
+        siblings = machine.run("cat /sys/devices/system/cpu/cpu2/topology/thread_siblings_list").output.strip()
+        assert siblings == "2-3"
+        assert "CPUs 2-3 are threads of one core" in start(machine, cpus="2").output
+        remove(machine)
+        assert "threads of one core" not in start(machine, cpus="2-3").output
+        remove(machine)
+
+
+def test_completions_and_manual(machine: Machine) -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "shimos" in machine.run(f"shimos completions {shell}").output
+    machine.run("rm -rf /tmp/man && mkdir /tmp/man && shimos man /tmp/man")
+    assert "shimos.1" in machine.run("ls /tmp/man").output
