@@ -16,6 +16,7 @@ from lab.machine import Machine
 from lab.paths import CACHE
 from lab.shell import ShellError
 from lab.stage.lan import Lan, two_partitions
+from tests.support import tiers
 
 _known_faults = len(faults.recorded())
 # Those made here.  Not the ones with programs in kernel mode, which their tests make: there,
@@ -38,6 +39,8 @@ def _started(request: pytest.FixtureRequest, scope: str) -> Iterator[Machine]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share a machine stay together when tests run beside each other."""
+    if not tiers.everything():
+        items[:] = [item for item in items if not item.get_closest_marker("repetition")]
     for item in items:
         if "_module_machine" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.xdist_group(item.path.name))
