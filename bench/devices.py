@@ -156,7 +156,7 @@ def main() -> int:
             machine.assert_dmesg_clean()
     if args.only != "instructions":
         with kernels(("web", "db")) as (machine, (host, web, db)):
-            print(f"\nTimes of an emulated machine ({machine.emulator.config.accel}); partitions have one CPU each")
+            print(f"\nTimes of an emulated machine ({machine.accelerator}); partitions have one CPU each")
             disks(machine, host, web, scale, "nanoseconds")
             met &= nets.times(host, web, db, scale)
             machine.assert_dmesg_clean()

@@ -163,7 +163,7 @@ def lab(rounds: int, count: int) -> bool:
     """The tables of the lab's machine."""
     with Machine() as machine, kernels(machine, WEB, MODULES) as found:
         print(f"\nhost {machine.versions['6.12']} on CPUs 0-1, partition {machine.versions['6.1']} on CPUs 2-3,")
-        print(f"accelerator {machine.emulator.config.accel}; {rounds} runs of {count} round trips\n")
+        print(f"accelerator {machine.accelerator}; {rounds} runs of {count} round trips\n")
         print_round_trips(round_trips(machine, found, rounds, count))
         met = throughput(machine, found, rounds, count * 50)
         machine.assert_dmesg_clean()

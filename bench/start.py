@@ -61,7 +61,7 @@ def main() -> int:
     args = parser.parse_args()
     with Machine(kernel=args.host) as machine:
         print(
-            f"host {machine.versions[args.host]}, accelerator {machine.emulator.config.accel}, 4 CPUs, 1 GiB partition on CPUs 2-3\n"
+            f"host {machine.versions[args.host]}, accelerator {machine.accelerator}, 4 CPUs, 1 GiB partition on CPUs 2-3\n"
         )
         print("| what | median | range | runs | goal | |\n| --- | --- | --- | --- | --- | --- |")
         results = [measure(machine, flavour, args.rounds) for flavour in ("6.1", "6.12")]

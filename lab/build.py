@@ -10,13 +10,15 @@ import functools
 import os
 from pathlib import Path
 
-from lab import cache, files, progress
-from lab.command import run
+from lab import cache, files, host, progress
+from lab.command import CommandError, run
 from lab.kernels import Kernel
 from lab.paths import CACHE, SRC
 
 _BUILD = CACHE / "build"
 _TESTS = "usr/lib/shimos-test"
+#: Names parts that shall not be on the machines, for trying out.
+_WITHOUT = "SHIMOS_LAB_WITHOUT"
 
 
 def run_make(target: str, out: Path, *variables: str) -> str:
@@ -63,7 +65,7 @@ def init() -> Path:
 def everything() -> dict[str, Path]:
     """Tool, init and the tests' programs by their places on a machine."""
     parts = {"usr/lib/shimos/init": init(), **test_programs()}
-    if "tool" not in os.environ.get("SHIMOS_LAB_WITHOUT", ""):
+    if "tool" not in os.environ.get(_WITHOUT, ""):
         parts["usr/bin/shimos"] = tool()
     return parts
 
@@ -95,39 +97,51 @@ def test_modules(kernel: Kernel) -> list[Path]:
     return sorted((out / "tests").rglob("*.ko"))
 
 
-def payload(kernels: list[Kernel], parts: dict[str, Path]) -> Path:
-    """Everything under test and the lab's own scripts, as an initramfs part.
+#: Bytes of the disk with what is under test: the same for all, for it is a part of each machine.
+_PAYLOAD_SIZE = 192 << 20
+#: As many payloads stay in the cache, for machines of other configurations.
+_PAYLOADS = 8
 
-    ``parts`` are files by their place on the machine.  Modules get there too,
-    with the indexes that depmod makes for them.
+
+# What the products are made from; to ask make and cargo takes ten seconds.
+_SOURCES = ("Makefile", "kernel", "tool", "lib", "tests/modules", "tests/programs", "lab/packages.txt", "lab/make-root")
+
+
+def payload(kernels: list[Kernel]) -> Path:
+    """Everything under test, as a disk that is a cpio archive; built if anything it is made from has changed.
+
+    Files lie where they have their places on the machine.  Modules get there too, with the
+    indexes that depmod makes for them.
     """
-    built = {k: modules(k) for k in kernels}
-    for kernel in kernels:
-        parts = parts | {f"{_TESTS}/{kernel.version}/{m.name}": m for m in test_modules(kernel)}
-    guest = SRC / "lab" / "guest"
-    scripts = {"lab/init": guest / "host-init", "lab/shell": guest / "host-shell"}
-    contents: list[str | bytes | Path] = [Path(__file__)]
-    for kernel, objects in built.items():
-        contents += [kernel.version, *objects]
-    for where, source in (parts | scripts).items():
-        contents += [where, source]
-    key = cache.digest(*contents)
+    initrd = host.partition_initrd()
+    own = [Path(__file__), Path(files.__file__)]
+    sources = [SRC / name for name in _SOURCES if (SRC / name).exists()]
+    versions = [kernel.version for kernel in kernels]
+    key = cache.digest(os.environ.get(_WITHOUT, ""), initrd.name, *versions, *own, *sources)
 
     def make(target: Path) -> None:
         tree = target.with_suffix(".tree")
         cache.remove(tree)
-        root = tree / "payload"
-        for where, source in (parts | scripts).items():
-            (root / where).parent.mkdir(parents=True, exist_ok=True)
-            run("cp", source, root / where)
-            (root / where).chmod(0o755 if source.stat().st_mode & 0o100 or where in scripts else 0o644)
-        for kernel, objects in built.items():
-            _add_modules(root, kernel, objects)
+        for where, source in (everything() | {"boot/lab-initrd.img": initrd}).items():
+            _install(source, tree / where)
+        for kernel in kernels:
+            for module in test_modules(kernel):
+                _install(module, tree / _TESTS / kernel.version / module.name)
+            _add_modules(tree, kernel, modules(kernel))
         files.cpio(tree, target)
         cache.remove(tree)
+        if target.stat().st_size > _PAYLOAD_SIZE:
+            raise CommandError(f"what is under test takes {target.stat().st_size >> 20} MiB, more than its disk has")
+        os.truncate(target, _PAYLOAD_SIZE)
 
     name = "payload-" + "-".join(k.flavour for k in kernels)
-    return cache.make(name, key, "packing what is under test", make)
+    return cache.make(name, key, "packing what is under test", make, keep=_PAYLOADS)
+
+
+def _install(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    run("cp", source, target)
+    target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)
 
 
 def _add_modules(root: Path, kernel: Kernel, objects: list[Path]) -> None:
@@ -137,7 +151,8 @@ def _add_modules(root: Path, kernel: Kernel, objects: list[Path]) -> None:
     updates = base / "updates" / "dkms"
     updates.mkdir(parents=True)
     # depmod must see all modules of the kernel; links will do.
-    scratch = root.parent / "depmod"
+    scratch = root.with_suffix(".depmod")
+    cache.remove(scratch)
     library = scratch / "lib" / "modules"
     library.mkdir(parents=True)
     run("cp", "-al", kernel.modules, library / kernel.version)

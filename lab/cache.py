@@ -49,10 +49,10 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def make(name: str, key: str, what: str, build: Callable[[Path], None]) -> Path:
+def make(name: str, key: str, what: str, build: Callable[[Path], None], keep: int = 1) -> Path:
     """The cached ``name-key``; ``build(path)`` makes it at ``path`` if missing.
 
-    Other keys of the same name are dropped: nobody will ask for them again.
+    The newest ``keep`` of the same name stay, others are dropped: nobody will ask for them again.
     (A running emulator keeps its disk open and does not notice.)
     """
     target = CACHE / f"{name}-{key}"
@@ -66,8 +66,8 @@ def make(name: str, key: str, what: str, build: Callable[[Path], None]) -> Path:
         remove(new)
         with progress.step(what):
             build(new)
-        for old in target.parent.glob(f"{target.name[: -len(key)]}*"):
-            if len(old.name) == len(target.name):
-                remove(old)
+        others = [p for p in target.parent.glob(f"{target.name[: -len(key)]}*") if len(p.name) == len(target.name)]
+        for old in sorted(others, key=lambda p: p.stat().st_mtime, reverse=True)[keep - 1 :]:
+            remove(old)
         new.rename(target)
     return target

@@ -8,19 +8,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
-import secrets
-import select
-import shlex
-import socket
 import sys
-import termios
 import textwrap
-import tty
 from typing import Any
 
-from lab import progress
+from lab import progress, terminal
 from lab.devices import Disk
 from lab.machine import LAB_INITRD, Machine, parse_cpu_list
 from lab.partition_root import partition_root
@@ -31,7 +24,6 @@ _CPUS = [2, 3]
 _MEMORY = 1 << 30
 #: What the host's own caches may have grown by while the partition lived.
 _SLACK = 16 << 20
-_LEAVE = b"\x1c"  # Ctrl-\
 #: The bridge of the host and of the partition's network card.
 _HOST, _PARTITION = "10.9.0.1", "10.9.0.2"
 _BRIDGE = f"ip link add br0 type bridge && ip address add {_HOST}/24 dev br0 && ip link set br0 up"
@@ -206,69 +198,17 @@ def _as_seen(output: str) -> str:
     return "\n".join(lines)
 
 
-def shell(machine: Machine) -> None:
-    """Connect this terminal to a shell on the machine until that ends."""
-    kernel = machine.vmlinuz("6.1")
-    print(
-        f"""
+def _greeting(machine: Machine) -> str:
+    return f"""
 This is a shell on the emulated machine; `exit` leaves it (and ends the machine), Ctrl-\\ does so at once.
 
     shimos doctor
-    shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {kernel} --initrd {LAB_INITRD}
+    shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {machine.vmlinuz("6.1")} --initrd {LAB_INITRD}
     {_BRIDGE}
     {_run_command(machine).replace(_NAME, "debian", 1)}
     shimos console {_NAME}      Ctrl-] leaves the partition's console
     shimos ls; shimos logs {_NAME}; shimos stop {_NAME}; shimos rm {_NAME}
-""",
-        flush=True,
-    )
-    size = os.get_terminal_size() if sys.stdin.isatty() else os.terminal_size((80, 24))
-    connection: socket.socket = machine.shell(1).channel.socket
-    # The lab's shells are for programs; people get one with echo and editing.
-    # Its end is told by a word that is sent in two parts.
-    word = secrets.token_hex(8)
-    setup = (
-        f"stty sane rows {size.lines} cols {size.columns}; "
-        f"TERM={shlex.quote(os.environ.get('TERM', 'linux'))} PS1='lab:\\w# ' bash --norc --noprofile -i; "
-        f"echo {word[:8]}''{word[8:]}\n"
-    )
-    connection.sendall(setup.encode())
-    _wire(connection, word.encode())
-
-
-def _wire(connection: socket.socket, last: bytes) -> None:
-    """Terminal to socket and back, until Ctrl-\\, the word ``last`` or the machine's end."""
-    keyboard = sys.stdin.fileno()
-    saved = termios.tcgetattr(keyboard) if os.isatty(keyboard) else None
-    if saved:
-        tty.setraw(keyboard)
-    sources: list[Any] = [connection]  # the keyboard's turn comes with the prompt
-    shown, typing = b"", False
-    try:
-        while True:
-            ready, _, _ = select.select(sources, [], [])
-            if connection in ready:
-                data = connection.recv(65536)
-                shown = (shown + data)[-2 * len(last) - len(data) :]
-                if not data or last in shown:
-                    break
-                sys.stdout.buffer.write(data)
-                sys.stdout.buffer.flush()
-                if len(sources) == 1 and not typing and b"lab:" in shown:
-                    sources.append(keyboard)
-                    typing = True
-            if keyboard in ready:
-                typed = os.read(keyboard, 4096)
-                if _LEAVE in typed:
-                    break
-                if not typed:  # the end of a pipe: let what was typed finish
-                    sources.remove(keyboard)
-                    typed = b"\nexit\n"
-                connection.sendall(typed)
-    finally:
-        if saved:
-            termios.tcsetattr(keyboard, termios.TCSADRAIN, saved)
-    print("\r\nThe machine is gone with all that was in it.")
+"""
 
 
 def main() -> int:
@@ -278,9 +218,9 @@ def main() -> int:
     arguments = parser.parse_args()
     say("preparing the lab")
     with Machine(disks=[Disk("root", lambda: partition_root("6.1"))]) as machine:
-        say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.emulator.config.accel})")
+        say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.accelerator})")
         if arguments.shell:
-            shell(machine)
+            terminal.shell(machine, _greeting(machine))
             return 0
         failed = Demo(machine).run()
     if failed:

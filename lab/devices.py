@@ -1,14 +1,59 @@
-"""Disks and network cards that a machine gets beside its own."""
+"""Disks, network cards and PCIe devices that a machine gets beside its own."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from lab.command import run
+
 _UNITS = {"K": 10, "M": 20, "G": 30}
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a machine keeps what it writes, and what becomes of that.
+
+    ``cold``: in its own directory, gone with the machine.  ``template``: in the directory that
+    will be the template.  ``clone``: over a template's, which stays as it is.
+    """
+
+    role: Literal["cold", "template", "clone"]
+    #: Sockets, log and throw-away layers of this machine.
+    directory: Path
+    #: The template's directory; the same for a cold machine.
+    ground: Path
+
+    @property
+    def throw_away(self) -> str:
+        """The property of a drive whose writes go to a file that is already deleted."""
+        return ",snapshot=on" if self.role == "clone" else ""
+
+    def empty(self, name: str, bytes_: int) -> str:
+        """Properties of a drive that is an empty raw file; it is made unless a template has it."""
+        file = self.ground / name
+        if self.role != "clone":
+            file.touch()
+            os.truncate(file, bytes_)
+        return f"file={file},format=raw{self.throw_away}"
+
+    def image(self, name: str, base: Path) -> str:
+        """Properties of a drive with an image that stays as it is; a template's writes are a layer over it."""
+        if self.role == "cold":
+            return f"file={base},format=raw,snapshot=on"
+        layer = self.ground / f"{name}.qcow2"
+        if self.role == "template":
+            run("qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", "raw", layer)
+        return f"file={layer},format=qcow2{self.throw_away}"
+
+    def late(self, name: str, image: Path) -> str:
+        """Properties of a drive whose content a template does not have: its machine has read nothing of it yet."""
+        if self.role == "template":
+            return self.empty(name, image.stat().st_size)
+        return f"file={image},format=raw,snapshot=on"
 
 
 @dataclass(frozen=True)
@@ -19,6 +64,7 @@ class Disk:
     that makes an image: Disk("root", partition_root).  The host finds the disk
     by its serial: ``machine.disk("root")``.  ``drive`` and ``device`` are more
     properties for QEMU, such as "throttling.iops-total=500" and "num-queues=1".
+    A ``late`` image may differ from clone to clone of one template; its size may not.
     """
 
     serial: str  # of at most 20 characters
@@ -26,25 +72,23 @@ class Disk:
     bus: Literal["virtio", "nvme"] = "virtio"
     drive: str = ""
     device: str = ""
+    late: bool = False
 
     def made(self) -> Disk:
         """The same with its image made."""
         return replace(self, content=self.content()) if callable(self.content) else self
 
-    def arguments(self, directory: Path) -> list[str]:
-        """For the emulator; an empty disk is a sparse file in the directory."""
-        drive = f"if=none,id=drive-{self.serial},format=raw,cache=unsafe,discard=unmap"
+    def arguments(self, place: Place) -> list[str]:
+        """For the emulator."""
         if isinstance(self.content, str):
-            file = directory / f"{self.serial}.raw"
-            file.touch()
-            os.truncate(file, size(self.content))
+            file = place.empty(f"{self.serial}.raw", size(self.content))
         else:
-            file = self.content if isinstance(self.content, Path) else self.content()
-            # Writes go to a file that is already deleted.
-            drive += ",snapshot=on"
+            image = self.content if isinstance(self.content, Path) else self.content()
+            file = place.late(f"{self.serial}.raw", image) if self.late else place.image(self.serial, image)
+        drive = f"if=none,id=drive-{self.serial},cache=unsafe,discard=unmap"
         model = {"virtio": "virtio-blk-pci", "nvme": "nvme"}[self.bus]
         device = f"{model},id={self.serial},drive=drive-{self.serial},serial={self.serial}"
-        return ["-drive", _join(f"file={file}", drive, self.drive), "-device", _join(device, self.device)]
+        return ["-drive", _join(file, drive, self.drive), "-device", _join(device, self.device)]
 
 
 @dataclass(frozen=True)
@@ -88,6 +132,37 @@ def mac(number: int) -> str:
 
 def _net(number: int) -> str:
     return f"10.0.{2 + number}"
+
+
+@dataclass(frozen=True)
+class PciDevice:
+    """A PCIe device behind a root port of its own, or beside the one before it."""
+
+    #: QEMU's name and options: ``nvme,serial=lab1``.
+    model: str
+    #: MiB of an empty disk for it; 0: it takes none.
+    disk: int = 0
+    #: What QEMU shall know of the disk, too: ``throttling.bps-total=1000000``.
+    disk_options: str = ""
+    #: One more function of the device before.
+    same_port: bool = False
+
+
+def pci_arguments(devices: Sequence[PciDevice], place: Place) -> list[str]:
+    """For the emulator: all devices, each on a port and so on a bus of its own, from bus 1 on."""
+    args: list[str] = []
+    port = function = 0
+    for number, device in enumerate(devices):
+        port, function = (port, function + 1) if device.same_port else (port + 1, 0)
+        if not function:
+            args += ["-device", f"pcie-root-port,id=port{port},chassis={port},slot={port}"]
+        drive = ""
+        if device.disk:
+            file = place.empty(f"pci{number}", device.disk << 20)
+            args += ["-drive", _join(file, f"if=none,id=pci{number},cache=unsafe", device.disk_options)]
+            drive = f",drive=pci{number}"
+        args += ["-device", f"{device.model}{drive},id=given{number},bus=port{port},addr=0.{function},multifunction=on"]
+    return args
 
 
 def _join(*properties: str) -> str:

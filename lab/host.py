@@ -59,6 +59,7 @@ def _insmod_order(kernel: Kernel, names: list[str]) -> list[Path]:
 def initramfs(kernel: Kernel) -> Path:
     """The tiny initramfs that finds the machine's disks and hands over to them."""
     init = _GUEST / "host-initramfs"
+    scripts = [_GUEST / f"host-{name}" for name in ("init", "shell", "arrive")]
 
     def build(target: Path) -> None:
         tree = target.with_suffix(".tree")
@@ -66,6 +67,9 @@ def initramfs(kernel: Kernel) -> Path:
         (tree / "bin").mkdir(parents=True)
         run("cp", "/bin/busybox", tree / "bin/busybox")
         files.write(tree / "init", init.read_text(), 0o755)
+        # The lab's own init and its shells; everything else comes when the machine runs.
+        for script in scripts:
+            files.write(tree / "root-files" / "lab" / script.name.removeprefix("host-"), script.read_text(), 0o755)
         modules = ["virtio_pci", "virtio_blk", "ext4", "virtio_console", "virtio_rng"]
         (tree / "modules").mkdir()
         for number, module in enumerate(_insmod_order(kernel, modules)):
@@ -77,7 +81,7 @@ def initramfs(kernel: Kernel) -> Path:
         files.cpio(tree, target)
         cache.remove(tree)
 
-    key = cache.digest(kernel.version, init, Path(__file__))
+    key = cache.digest(kernel.version, init, *scripts, Path(__file__))
     return cache.make(
         f"host-initramfs-{kernel.flavour}", key, f"making the machine's initramfs ({kernel.flavour})", build
     )

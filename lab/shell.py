@@ -101,6 +101,24 @@ class Shell:
         )
         return result.check() if check else result
 
+    def follow(self, command: str, write: Callable[[bytes], object]) -> int:
+        """Run a command however long it takes, pass its output on as it comes, and return its exit status."""
+        end = self._begin(command)
+        data: bytes = self.channel.buffer
+        self.channel.buffer = b""
+        try:
+            while end not in data:
+                # What may be the beginning of the mark waits for the rest of it.
+                write(data[: -len(end)])
+                data = data[-len(end) :] + self.channel.read_nonblocking(1 << 16, timeout=None)
+            output, _, status = data.partition(end)
+            write(output)
+            while not status.endswith(b";"):
+                status += self.channel.read_nonblocking(1 << 16, timeout=None)
+        except pexpect.EOF:
+            raise ShellGone(self._describe(f"the machine died during: {command}")) from None
+        return int(status[:-1])
+
     def _begin(self, command: str) -> bytes:
         """Send a command, wait for its start, return the mark of its end."""
         if _CONTROL & set(command):

@@ -54,11 +54,11 @@ class Here(Machine):
     def start(self) -> Machine:
         """Shells, disks, four CPUs."""
         for number in range(_SHELLS):
-            self._shells[number] = _shell(number)
+            self.consoles.add(_shell(number))
         release = self.run("uname -r").output.strip()
         self.versions = {self.flavour: release}
         self._directory = Path(tempfile.mkdtemp(prefix="here-", dir=CACHE))
-        for disk in self._disks:
+        for disk in self.spec.disks:
             self._attach(disk.made(), release)
         (self._directory / "initrd").write_bytes(lab_host.partition_initrd().read_bytes())
         self.run(f"cp {self._outside('initrd')} {LAB_INITRD}")
@@ -99,10 +99,8 @@ class Here(Machine):
         if self._directory:
             self.run(f"rm -rf {self._outside('')}")
             self._directory = None
-        for shell in self._shells.values():
-            with suppress(OSError):
-                shell.channel.close()
-        self._shells.clear()
+        with suppress(OSError):
+            self.consoles.close()
 
     def _switch(self, online: int) -> None:
         for cpu in self._offline:

@@ -29,7 +29,7 @@ def facts(machine: Machine) -> dict[str, str]:
     """What the figures are from."""
     accel = machine.accelerator
     return {
-        "machine": f"4 CPUs, {machine.options['memory']}, accelerator {accel}",
+        "machine": f"4 CPUs, {machine.spec.memory}, accelerator {accel}",
         "emulated": "no" if accel == "kvm" else "yes",
         "host": machine.run("grep -m1 'model name' /proc/cpuinfo | cut -d: -f2").output.strip(),
         "kernel": machine.versions[machine.flavour],

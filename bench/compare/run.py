@@ -27,8 +27,9 @@ from bench.compare.system import System
 from bench.compare.workload import ALL, Workload
 from bench.compare.workloads import WORKLOADS
 from lab import progress
+from lab.boot import BootError
 from lab.command import run as command
-from lab.machine import BootError, Machine
+from lab.machine import Machine
 from lab.paths import SRC
 
 REPORT = SRC / "bench" / "report"

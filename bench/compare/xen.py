@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from bench.compare import disks
 from bench.compare import host as on_host
 from bench.compare.system import CHROOT, DB, MEMORY_MIB, NATIVE, WEB, Kernel, System
-from lab import cache, progress, qemu
+from lab import cache, progress
 from lab.machine import Machine
 from lab.partition import PartitionConsole
+from lab.qemu import Config
 
 DOM0 = "6.12-generic"
 #: Name, address, RAM disk and shell of each domain.
@@ -67,11 +67,14 @@ class XenMachine(Machine):
     #: A paravirtual kernel's page tables are the hypervisor's business, each entry a trap.
     BOOT_SECONDS = 480.0
 
-    def _boot(self, config: qemu.Config) -> None:
+    #: Xen is the kernel here, and what it needs is in none of the keys.
+    TEMPLATES = False
+
+    def adapt(self, config: Config) -> Config:
         linux = f"{config.kernel} {config.cmdline.replace('console=ttyS0', 'console=hvc0')},{config.initrd}"
         # Linux has 8 such consoles, and Xen's own is one of them.
         shells = config.shells - 1
-        super()._boot(replace(config, kernel=hypervisor(), cmdline=_XEN, initrd=Path(linux), shells=shells))
+        return replace(config, kernel=hypervisor(), cmdline=_XEN, initrd=Path(linux), shells=shells)
 
 
 def hypervisor() -> Path:
@@ -91,8 +94,9 @@ def _write(target: Path, data: bytes) -> None:
 
 def machine(icount: bool) -> Machine:
     """The machine of the comparison, with Xen."""
-    options: dict[str, Any] = on_host.machine(icount).options
-    return XenMachine(**options | {"kernel": DOM0, "ipi_broadcast": True, "cmdline": "quiet"})
+    return XenMachine(
+        **vars(on_host.machine(icount).spec) | {"kernel": DOM0, "ipi_broadcast": True, "cmdline": "quiet"}
+    )
 
 
 @contextmanager

@@ -102,7 +102,7 @@ class Lan:
 
 def make_bridge(machine: Machine) -> Lan:
     """br0 with the host's card (all its cards) and addresses."""
-    cards = [f"eth{n}" for n in range(len(machine.options["nics"]))]
+    cards = [f"eth{n}" for n in range(len(machine.spec.nics))]
     machine.run(
         "echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad && ip link add br0 type bridge && "
         + "".join(f"ip address flush dev {card} && ip link set {card} master br0 && " for card in cards)

@@ -80,7 +80,7 @@ def kernels(
         yield found
     except Exception as error:
         # What they were doing is gone a moment later.
-        machine.note_fault()
+        machine.diagnosis.note()
         error.add_note(_state(machine, found))
         raise
     finally:
@@ -100,7 +100,7 @@ def _state(machine: Machine, found: list[Kernel]) -> str:
         except (ShellError, OSError, ValueError) as error:
             output = f"no answer: {error.__class__.__name__}"
         said.append(f"--- {kernel.name}:\n{output}")
-    return "\n".join([*said, "--- CPUs:", machine.cpus_text()])
+    return "\n".join([*said, "--- CPUs:", machine.diagnosis.cpus_text()])
 
 
 def send_all(found: list[Kernel], count: int, kind: str) -> None:

@@ -103,7 +103,7 @@ def _failed(request: pytest.FixtureRequest) -> bool:
 def _replace(box: list[Machine]) -> None:
     """What a failed test left behind must not fail the next one."""
     machine = box[0]
-    replacement = Machine(**machine.options).start()
+    replacement = Machine(**vars(machine.spec)).start()
     replacement.name = machine.name
     _machines[_machines.index(machine)] = replacement
     box[0] = replacement
@@ -134,9 +134,9 @@ def pytest_runtest_makereport(
         item.stash[_REPORT] = report
     if report.failed and call.excinfo is not None:
         faults_found = item.stash.setdefault(_FAULT, [])
-        faults_found += [f"{machine.name}: {fault}" for machine in _machines if (fault := machine.fault())]
+        faults_found += [f"{machine.name}: {fault}" for machine in _machines if (fault := machine.diagnosis.fault())]
         for machine in _machines:
-            report.sections.append((f"serial console, {machine.name}", machine.serial_tail()))
+            report.sections.append((f"serial console, {machine.name}", machine.diagnosis.serial_tail()))
             report.sections.append((f"partitions, {machine.name}", _partitions(machine)))
     return report
 

@@ -97,7 +97,7 @@ def test_long_and_binary_output(machine: Machine) -> None:
 def test_kernel_messages_do_not_disturb(machine: Machine) -> None:
     out = machine.run("for i in 1 2 3; do echo '<0>noise' >/dev/kmsg; echo $i; done").output
     assert out == "1\n2\n3\n"
-    assert "noise" in machine.serial_tail()
+    assert "noise" in machine.diagnosis.serial_tail()
 
 
 def test_timeout_and_recovery(machine: Machine) -> None:
@@ -226,10 +226,10 @@ def test_other_states_of_a_cpu_are_not_excused(old: str, new: str) -> None:
 
 
 def test_states_of_cpus(machine: Machine) -> None:
-    states = machine.cpu_states()
+    states = machine.diagnosis.cpu_states()
     assert len(states) == 4
     assert all("HLT=" in registers and re.search(r"^ISR\s", lapic, re.M) for registers, lapic in states)
-    assert machine.fault() is None
+    assert machine.diagnosis.fault() is None
 
 
 @pytest.mark.parametrize(

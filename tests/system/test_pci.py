@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from lab.devices import PciDevice
 from lab.machine import LAB_INITRD, Machine
 from lab.partition import PartitionConsole
-from lab.qemu import PciDevice
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start, wait_state
 
 #: What the tests' machine has behind PCIe ports, from bus 1 on.

@@ -1,0 +1,50 @@
+"""What a machine shall be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from lab.devices import Disk, Nic, PciDevice
+
+
+@dataclass(frozen=True)
+class MachineSpec:
+    """A machine of the lab, as tests, benchmarks and the demo ask for it."""
+
+    #: The host's kernel, a key of ``kernels.FLAVOURS``.
+    kernel: str = "6.12"
+    #: Kernels that shall be on its disks for partitions.
+    partitions: Sequence[str] = ("6.1", "6.12")
+    cpus: int = 4
+    memory: str = "4G"
+    #: Added to the host's command line.
+    cmdline: str = ""
+    #: Leave out the host parameter that KLoader insists on.
+    ipi_broadcast: bool = False
+    #: Load KLoader.
+    load: bool = True
+    #: More arguments for the emulator.
+    extra: Sequence[str] = ()
+    #: An emulated machine whose clock counts instructions.
+    icount: bool = False
+    #: One CPU at a time if it is emulated, for tests that change code which is running (docs/lab.md).
+    one_thread: bool = False
+    #: Disks and cards that it has beside the disks it boots from.
+    disks: Sequence[Disk] = ()
+    nics: Sequence[Nic] = ()
+    #: Devices behind PCIe ports, which could be given to partitions.
+    pci: Sequence[PciDevice] = ()
+
+    @property
+    def flavours(self) -> list[str]:
+        """All kernels that it needs, the host's first."""
+        return list(dict.fromkeys([self.kernel, *self.partitions]))
+
+    @property
+    def host_cmdline(self) -> str:
+        """The host's whole command line."""
+        words = ["console=ttyS0", "panic=-1", "tsc=reliable", "random.trust_cpu=1"]
+        if not self.ipi_broadcast:
+            words.append("no_ipi_broadcast=1")
+        return " ".join([*words, self.cmdline]).strip()
