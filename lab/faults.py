@@ -6,9 +6,10 @@ import re
 import time
 from pathlib import Path
 
+from lab import ledger
 from lab.paths import CACHE
 
-#: One line per boot or test that was repeated; shown at the end of a test run.
+#: One line per boot or test that was ever repeated.
 RECORD = CACHE / "emulator-faults.log"
 
 # A CPU of multi-threaded TCG may keep the translation of a breakpoint by which the kernel patched
@@ -119,15 +120,10 @@ def restarted(output: str) -> list[str]:
 
 
 def record(fault: str, what: str, path: Path | None = None) -> None:
-    """Count a repeated boot or test."""
+    """Count a repeated boot or test, in this run and for good."""
+    ledger.note(ledger.Entry("repetition", f"{what}: {fault}"))
     with (path or RECORD).open("a") as file:
         file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {what}: {fault}\n")
-
-
-def recorded(path: Path | None = None) -> list[str]:
-    """All repeated boots and tests so far."""
-    file = path or RECORD
-    return file.read_text().splitlines() if file.exists() else []
 
 
 def unclean(log: str) -> list[str]:

@@ -45,6 +45,8 @@ class Machine:
     BOOT_SECONDS = boot.BOOT_SECONDS
     #: Whether it may be a clone.
     TEMPLATES = True
+    #: Whether it is the emulator's fault when a CPU of it loses an interrupt (lab/faults.py).
+    judged = True
 
     def __init__(self, **options: Any):
         #: What made it, to make another like it.

@@ -41,7 +41,17 @@ MACHINES: dict[str, dict[str, Any]] = {
 def make(**options: Any) -> Machine:
     """A machine, not started, whose host needs nothing of KLoader."""
     usual: dict[str, Any] = {"partitions": [], "load": False, "ipi_broadcast": True}
-    return Machine(**usual | options)
+    machine = Machine(**usual | options)
+    # Its interrupts may go through code of ours.
+    machine.judged = False
+    return machine
+
+
+def start(parameters: str = "", **options: Any) -> Machine:
+    """Such a machine, started, with trusted programs and the module; options as for make()."""
+    machine = make(**options).start()
+    prepare(machine, parameters)
+    return machine
 
 
 def prepare(machine: Machine, parameters: str = "") -> None:

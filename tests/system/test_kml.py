@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from lab import progress
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED, both
@@ -41,12 +40,9 @@ print(subprocess.run(["/bin/ls", "/"], capture_output=True, text=True).stdout)
 
 
 @pytest.fixture(scope="module", params=kml.MACHINES)
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
     """Each kind of machine, for all tests of this file."""
-    progress.quiet()
-    with kml.make(**kml.MACHINES[request.param]) as machine:
-        kml.prepare(machine)
-        yield machine
+    return lambda: kml.start(**kml.MACHINES[request.param])
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from lab import progress
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
@@ -15,12 +14,16 @@ USER = "setpriv --reuid 1000 --regid 1000 --clear-groups"
 
 
 @pytest.fixture(scope="module")
-def machine() -> Iterator[Machine]:
-    progress.quiet()
-    with kml.make() as machine:
-        kml.prepare(machine)
-        yield machine
-        kml.assert_clean(machine)
+def make_machine() -> Callable[[], Machine]:
+    """With trusted programs and the module."""
+    return kml.start
+
+
+@pytest.fixture(autouse=True)
+def _clean(request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if "machine" in request.fixturenames:
+        kml.assert_clean(request.getfixturevalue("machine"))
 
 
 def mode(machine: Machine, command: str) -> str:

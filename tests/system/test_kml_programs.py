@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from lab import progress
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import KERNEL, USER
@@ -61,12 +60,16 @@ http {{ access_log off; sendfile {sendfile}; server {{ listen 127.0.0.1:8080; ro
 
 
 @pytest.fixture(scope="module", params=["6.12", "6.1"])
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    progress.quiet()
-    with kml.make(**kml.MACHINES[request.param], disks=[kml.ROOT_DISK]) as machine:
+def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
+    """With a root of real programs, all of them trusted."""
+
+    def make() -> Machine:
+        machine = kml.make(**kml.MACHINES[request.param], disks=[kml.ROOT_DISK]).start()
         kml.mount_root(machine)
         machine.run("modprobe shimos_kml")
-        yield machine
+        return machine
+
+    return make
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from lab import progress
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
@@ -37,11 +36,9 @@ print("left for", struct.unpack_from("<I", state, 8)[0])
 
 
 @pytest.fixture(scope="module", params=["6.12", "6.1", "6.12-intel"])
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    progress.quiet()
-    with kml.make(**kml.MACHINES[request.param]) as machine:
-        kml.prepare(machine)
-        yield machine
+def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
+    """Each kind of machine, for all tests of this file."""
+    return lambda: kml.start(**kml.MACHINES[request.param])
 
 
 @pytest.fixture(autouse=True)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 
-from lab import progress
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
 
 
 @pytest.fixture(scope="module", params=["6.12", "6.1"])
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
+def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
     """One CPU, whose clock advances by a nanosecond for each instruction."""
-    progress.quiet()
-    with kml.make(kernel=request.param, icount=True, cpus=1) as machine:
-        kml.prepare(machine)
-        yield machine
+    return lambda: kml.start(kernel=request.param, icount=True, cpus=1)
 
 
 def getpid(machine: Machine, directory: str) -> tuple[float, float]:

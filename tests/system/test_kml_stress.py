@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pexpect
 import pytest
@@ -15,11 +15,9 @@ from lab.stage.kml import TRUSTED
 
 
 @pytest.fixture(scope="module", params=["6.12", "6.1"])
-def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    progress.quiet()
-    with kml.make(kernel=request.param) as machine:
-        kml.prepare(machine)
-        yield machine
+def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
+    """Both kernels, for all tests of this file."""
+    return lambda: kml.start(kernel=request.param)
 
 
 def test_nmis(machine: Machine) -> None:
