@@ -100,42 +100,65 @@ def test_modules(kernel: Kernel) -> list[Path]:
 #: Bytes of the disk with what is under test: the same for all, for it is a part of each machine.
 _PAYLOAD_SIZE = 192 << 20
 #: As many payloads stay in the cache, for machines of other configurations.
-_PAYLOADS = 8
+_PAYLOADS = 12
+
+# What the products are made from: to ask make and cargo takes ten seconds, and each process
+# would ask again.
+_TOOLCHAIN = ("lab/packages.txt", "lab/make-root", "Makefile", "lab/build.py")
+_MODULES = (*_TOOLCHAIN, "kernel", "tests/modules")
+_PROGRAMS = (*_TOOLCHAIN, "tool", "lib", "kernel/include", "kernel/ikc", "kernel/init", "tests/programs", "tests/guest")
 
 
-# What the products are made from; to ask make and cargo takes ten seconds.
-_SOURCES = ("Makefile", "kernel", "tool", "lib", "tests/modules", "tests/programs", "lab/packages.txt", "lab/make-root")
+def _sources(names: tuple[str, ...]) -> list[Path]:
+    return [path for name in names if (path := SRC / name).exists()]
 
 
 def payload(kernels: list[Kernel]) -> Path:
-    """Everything under test, as a disk that is a cpio archive; built if anything it is made from has changed.
+    """Everything under test, as a disk that is a cpio archive; built if a source of it has changed.
 
-    Files lie where they have their places on the machine.  Modules get there too, with the
-    indexes that depmod makes for them.
+    Files lie where they have their places on the machine.
     """
-    initrd = host.partition_initrd()
-    own = [Path(__file__), Path(files.__file__)]
-    sources = [SRC / name for name in _SOURCES if (SRC / name).exists()]
-    versions = [kernel.version for kernel in kernels]
-    key = cache.digest(os.environ.get(_WITHOUT, ""), initrd.name, *versions, *own, *sources)
+    trees = [programs_tree(), *(kernel_tree(kernel) for kernel in kernels)]
 
     def make(target: Path) -> None:
-        tree = target.with_suffix(".tree")
-        cache.remove(tree)
-        for where, source in (everything() | {"boot/lab-initrd.img": initrd}).items():
-            _install(source, tree / where)
-        for kernel in kernels:
-            for module in test_modules(kernel):
-                _install(module, tree / _TESTS / kernel.version / module.name)
-            _add_modules(tree, kernel, modules(kernel))
-        files.cpio(tree, target)
-        cache.remove(tree)
+        union = target.with_suffix(".tree")
+        cache.remove(union)
+        union.mkdir()
+        for tree in trees:
+            run("cp", "-al", f"{tree}/.", union)
+        files.cpio(union, target)
+        cache.remove(union)
         if target.stat().st_size > _PAYLOAD_SIZE:
             raise CommandError(f"what is under test takes {target.stat().st_size >> 20} MiB, more than its disk has")
         os.truncate(target, _PAYLOAD_SIZE)
 
     name = "payload-" + "-".join(k.flavour for k in kernels)
+    key = cache.digest(*(tree.name for tree in trees))
     return cache.make(name, key, "packing what is under test", make, keep=_PAYLOADS)
+
+
+def programs_tree() -> Path:
+    """Tool, init, the partitions' initrd and the tests' programs, each at its place."""
+    initrd = host.partition_initrd()
+
+    def make(target: Path) -> None:
+        for where, source in (everything() | {"boot/lab-initrd.img": initrd}).items():
+            _install(source, target / where)
+
+    key = cache.digest(os.environ.get(_WITHOUT, ""), initrd.name, *_sources(_PROGRAMS))
+    return cache.make("programs-tree", key, "building the programs under test", make, keep=2)
+
+
+def kernel_tree(kernel: Kernel) -> Path:
+    """The modules for a kernel and those of the tests, each at its place, with the indexes that depmod makes."""
+
+    def make(target: Path) -> None:
+        for module in test_modules(kernel):
+            _install(module, target / _TESTS / kernel.version / module.name)
+        _add_modules(target, kernel, modules(kernel))
+
+    key = cache.digest(kernel.version, *_sources(_MODULES))
+    return cache.make(f"modules-tree-{kernel.flavour}", key, f"building all modules for {kernel.version}", make, keep=2)
 
 
 def _install(source: Path, target: Path) -> None:

@@ -36,7 +36,7 @@ class Diagnosis:
         try:
             registers = re.findall(r"^RIP=.*", self._emulator.hmp("info registers -a"), re.MULTILINE)
             return [(where, self._emulator.hmp(f"info lapic {cpu}")) for cpu, where in enumerate(registers)]
-        except (QMPError, OSError):
+        except (QMPError, OSError, EOFError):
             return []
 
     def fault(self) -> str | None:

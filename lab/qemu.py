@@ -154,7 +154,7 @@ class Emulator:
     def stop(self) -> None:
         """End it; nothing on its disks is worth saving."""
         if self._qmp is not None:
-            with suppress(OSError, QMPError):  # it may be dead
+            with suppress(OSError, QMPError, EOFError):  # it may be dead
                 self._qmp.close()
             self._qmp = None
         self._monitor.close()

@@ -90,7 +90,7 @@ def clone(config: Config, setup: str, directory: Path, name: str) -> Running:
         except BaseException as error:
             with suppress(OSError):
                 running.stop()
-            if not isinstance(error, QMPError | OSError | boot.BootError):
+            if not isinstance(error, QMPError | OSError | EOFError | boot.BootError):
                 raise
             text = running.emulator.errors()
             raise boot.BootError(f"a clone of {ground.name} did not start: {error}\n{text}") from error
@@ -176,11 +176,13 @@ def _freeze(running: Running) -> None:
     try:
         qmp("migrate", uri=f"file:{running.emulator.place.ground / 'state'}")
         _wait_for_migration(running)
-    except (QMPError, boot.BootError) as error:
+    except (QMPError, OSError, EOFError, boot.BootError) as error:
         raise Unfit(f"the emulator cannot freeze it: {error}") from None
-    qmp("quit")
+    with suppress(QMPError, OSError, EOFError):  # it may end before it has answered
+        qmp("quit")
     # The layers are complete when it has ended.
-    running.emulator.wait(60)
+    if status := running.emulator.wait(60):
+        raise Unfit(f"the emulator ended with status {status}: {running.emulator.errors()}")
 
 
 def _thaw(running: Running) -> None:
