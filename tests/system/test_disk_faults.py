@@ -14,6 +14,7 @@ from lab.machine import Machine
 from lab.partition import PartitionConsole
 from lab.stage.disks import IN, TOOLS, device, inside, start_with
 from lab.stage.partitions import Resources, refused, remove, start
+from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(
     partitions=["6.12"], disks=[TOOLS, Disk("data", "64M"), Disk("more", "32M"), Disk("pulled", "32M")]
@@ -159,11 +160,11 @@ def test_back_end_unloaded(machine: Machine) -> None:
 
 
 def test_killed(machine: Machine) -> None:
-    """Ten ends in the middle of fio: memory comes back, the disk is free at once."""
+    """Killed or removed in the middle of fio, in turn: memory comes back, the disk is free at once."""
     disk = machine.disk("data")
     machine.run("modprobe shimos_backend")
     before = Resources(machine)
-    for turn in range(10):
+    for turn in range(rounds(10, 2)):
         shell = start_with(machine, disk)
         start_load(shell, inside(shell, disk))
         if turn % 2:

@@ -12,6 +12,7 @@ from lab.devices import Disk
 from lab.machine import Machine
 from lab.stage.disks import IN, TOOLS, device, inside, start_with
 from lab.stage.partitions import Resources, refused, remove, show, wait_state
+from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(
     partitions=["6.12"],
@@ -72,7 +73,8 @@ def test_file_system(machine: Machine) -> None:
     machine.run(f"mkfs.ext4 -q -F {disk}")
     shell = start_with(machine, disk)
     shell.run(f"mkdir /t/mnt/disk && mount -t ext4 {inside(shell, disk)} /t/mnt/disk")
-    shell.run(f"{IN} stress-ng --iomix 2 --iomix-bytes 16M --verify --temp-path /mnt/disk --timeout 8", timeout=200)
+    load = f"stress-ng --iomix 2 --iomix-bytes 16M --verify --temp-path /mnt/disk --timeout {rounds(8, 3)}"
+    shell.run(f"{IN} {load}", timeout=200)
     sums = "find {0} -type f | sort | xargs cat | md5sum"
     shell.run("cp -r /t/usr/lib/python3* /t/mnt/disk/ && cd / && umount /t/mnt/disk", timeout=120)
     there = shell.run(sums.format("/t/usr/lib/python3*")).output
@@ -205,7 +207,7 @@ def test_limits(machine: Machine) -> None:
     """iops= and bw= hold, and without them it is several times as fast."""
     disk = machine.disk("data")
     machine.run("mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup")
-    fio = f"{IN} fio --name=x --ioengine=libaio --direct=1 --time_based --runtime=4 --output-format=json"
+    fio = f"{IN} fio --name=x --ioengine=libaio --direct=1 --time_based --runtime={rounds(4, 2)} --output-format=json"
 
     def measured(options: str, load: str) -> dict[str, float]:
         shell = start_with(machine, f"{disk}{options}")
@@ -228,7 +230,7 @@ def test_while_running(machine: Machine) -> None:
     disk, four = machine.disk("data"), machine.disk("four")
     before = Resources(machine)
     shell = start_with(machine)
-    for turn in range(3):
+    for turn in range(rounds(3, 2)):
         machine.run(f"shimos attach web --disk {disk} --disk {four}")
         names = [inside(shell, d)[5:] for d in (disk, four)]
         shell.run(f"echo {turn} | dd of=/dev/{names[0]} conv=fsync 2>/dev/null")
@@ -242,9 +244,8 @@ def test_while_running(machine: Machine) -> None:
         assert machine.run(f"head -n 1 {disk}").output == f"{turn}\n"
         assert not [n for n in names if n in shell.run("ls /sys/block").output.split()]
     # whoever looks for partitions on a new disk is not its user
-    machine.run(
-        f"for n in $(seq 20); do shimos attach web --disk {four} && shimos detach web --disk {four} || exit; done"
-    )
+    again = f"shimos attach web --disk {four} && shimos detach web --disk {four}"
+    machine.run(f"for n in $(seq {rounds(20, 5)}); do {again} || exit; done")
     shell.close()
     remove(machine)
     before.assert_back()

@@ -8,6 +8,7 @@ import pytest
 
 from lab.machine import LAB_INITRD, Machine
 from lab.stage.partitions import MEMORY, Resources, refused, remove, run_command, show, start
+from tests.support.tiers import REPETITION
 
 
 @pytest.fixture(autouse=True)
@@ -177,7 +178,10 @@ def test_configuration_file(machine: Machine) -> None:
     remove(machine)
 
 
-@pytest.mark.parametrize("delay", [0.1, 0.4, 0.8, 1.2, 1.6, 2.0])
+@pytest.mark.parametrize(
+    "delay",
+    [pytest.param(delay, marks=() if delay in (0.4, 1.6) else REPETITION) for delay in (0.1, 0.4, 0.8, 1.2, 1.6, 2.0)],
+)
 def test_interrupted_run(machine: Machine, delay: float) -> None:
     """Ctrl-C at some moment of `run`: undone, status 130, or it was done already."""
     result = machine.run(

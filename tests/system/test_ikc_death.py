@@ -7,9 +7,10 @@ import random
 from lab.machine import Machine
 from lab.stage.partitions import Resources, initrd_with, remove, start, wait_state
 from lab.stage.traffic import Kernel, area, assert_correct, ikc, kernels, load, send_all
+from tests.support.tiers import rounds
 
 #: Of a partition in the middle of its traffic.
-KILLS = 50
+KILLS = rounds(50, 8)
 
 #: Init of a partition that sends to its peers as soon as it is up.
 _SENDER = """#!/bin/busybox sh
@@ -29,8 +30,8 @@ def sender_initrd(machine: Machine) -> str:
     return initrd_with(machine, "6.1", files)
 
 
-def test_fifty_kills_in_traffic(fresh_machine: Machine) -> None:
-    """web is killed 50 times while it exchanges blocks with both others; these go on, memory comes back."""
+def test_kills_in_traffic(fresh_machine: Machine) -> None:
+    """web is killed again and again while it exchanges blocks with both others; these go on, memory comes back."""
     before = Resources(fresh_machine)
     steady = 200_000_000
     with kernels(fresh_machine, ()) as found:
@@ -106,7 +107,7 @@ def test_everything_shared_is_wrecked(fresh_machine: Machine) -> None:
                 if peer is not kernel:
                     kernel.command(f"send {peer.number} 100000000 shared")
         host.command("until 1 1000")
-        for _ in range(10):
+        for _ in range(rounds(10, 4)):
             web.command("wreck")
             fresh_machine.run("shimos ikc; shimos ikc --json; shimos show web; shimos ls", check=False)
         host.command("stop")

@@ -8,8 +8,11 @@ import json
 from lab.machine import Machine
 from lab.stage.partitions import refused
 from lab.stage.traffic import area, ikc, kernels
+from tests.support.tiers import rounds
 
 PROGRAM = "/usr/lib/shimos-test/ikc_user"
+#: Messages between two programs.
+MESSAGES = rounds(200_000, 50_000)
 
 
 def test_programs_talk(machine: Machine) -> None:
@@ -17,8 +20,8 @@ def test_programs_talk(machine: Machine) -> None:
     with kernels(machine, modules=(), programs=("ikc_user",)) as found:
         used = area(machine)
         for kernel in found[1:]:
-            kernel.shell.run("ikc_user echo host 5 200000 >/tmp/log 2>&1 &")
-            assert "ok 200000" in machine.run(f"{PROGRAM} talk {kernel.name} 5 200000", timeout=120).output
+            kernel.shell.run(f"ikc_user echo host 5 {MESSAGES} >/tmp/log 2>&1 &")
+            assert f"ok {MESSAGES}" in machine.run(f"{PROGRAM} talk {kernel.name} 5 {MESSAGES}", timeout=120).output
             # Else the next program may still meet this one.
             kernel.shell.run("while pidof ikc_user; do :; done; ikc_user echo host 5 2000 >/tmp/log 2>&1 &")
             output = machine.run(f"{PROGRAM} events {kernel.name} 5 2000", timeout=120).output
@@ -26,8 +29,8 @@ def test_programs_talk(machine: Machine) -> None:
             kernel.shell.run("while pidof ikc_user; do :; done")
         # And between two partitions, the host having no part in it.
         web, db = found[1:]
-        web.shell.run("ikc_user echo db 7 50000 >/tmp/log 2>&1 &")
-        assert "ok 50000" in db.shell.run("ikc_user talk web 7 50000", timeout=120).output
+        web.shell.run(f"ikc_user echo db 7 {MESSAGES // 4} >/tmp/log 2>&1 &")
+        assert f"ok {MESSAGES // 4}" in db.shell.run(f"ikc_user talk web 7 {MESSAGES // 4}", timeout=120).output
         web.shell.run("while pidof ikc_user; do :; done")
         machine.run("until [ $(shimos ikc --json | grep -c '\"channel\": [57]') = 0 ]; do :; done")
         assert area(machine)["blocks"] == used["blocks"]

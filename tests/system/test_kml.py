@@ -11,6 +11,8 @@ from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED, both
 from lab.stage.partitions import refused
+from tests.support import tiers
+from tests.support.tiers import rounds
 
 WILD = (
     *("null", "read-kernel-hole", "non-canonical", "read-only", "no-access", "no-exec", "recursion"),
@@ -40,7 +42,16 @@ print(subprocess.run(["/bin/ls", "/"], capture_output=True, text=True).stdout)
 """
 
 
-@pytest.fixture(scope="module", params=kml.MACHINES)
+#: What is another way in the kernel on these machines: entry and exit, promotion, faults and traps.
+DIFFERENT = ("test_mode", "test_the_stock_way", "test_wild_programs")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the machines for each test."""
+    tiers.on_machines(metafunc, list(kml.MACHINES), {"6.1": DIFFERENT, "6.12-intel": DIFFERENT})
+
+
+@pytest.fixture(scope="module")
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
     """Each kind of machine, for all tests of this file."""
     progress.quiet()
@@ -134,7 +145,7 @@ def test_sqlite(machine: Machine) -> None:
 def test_stress(machine: Machine) -> None:
     """stress-ng verifies what it does: signals, pipes, futexes, mappings, timers, context switches."""
     load = "--pipe 1 --mmap 1 --mmap-bytes 16M --fork 1 --futex 1 --timer 1 --sigq 1 --switch 1 --vm 1 --vm-bytes 16M"
-    result = machine.run(f"cd /tmp && {TRUSTED}/stress-ng --verify -q -t 5 {load}", timeout=90)
+    result = machine.run(f"cd /tmp && {TRUSTED}/stress-ng --verify -q -t {rounds(5, 2)} {load}", timeout=90)
     assert "fail" not in result.output
 
 

@@ -12,6 +12,7 @@ from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import KERNEL, USER
 from lab.stage.kml_programs import redis, same, sqlite
+from tests.support import tiers
 
 #: Of Python's own tests those that ask the kernel for something and, under emulation, take seconds.
 PYTHON_TESTS = {
@@ -60,7 +61,13 @@ http {{ access_log off; sendfile {sendfile}; server {{ listen 127.0.0.1:8080; ro
 """
 
 
-@pytest.fixture(scope="module", params=["6.12", "6.1"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the machines for each test: Python's own tests take long and run on one only."""
+    both = metafunc.function.__name__ != "test_python"
+    tiers.on_machines(metafunc, ["6.12", "6.1"] if both else ["6.12"], {"6.1": ["test_bash"]})
+
+
+@pytest.fixture(scope="module")
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
     progress.quiet()
     with kml.make(**kml.MACHINES[request.param], disks=[kml.ROOT_DISK]) as machine:
@@ -90,7 +97,6 @@ def test_sqlite(machine: Machine) -> None:
     sqlite(machine)
 
 
-@pytest.mark.parametrize("machine", ["6.12"], indirect=True, scope="module")
 @pytest.mark.parametrize("of", PYTHON_TESTS)
 def test_python(machine: Machine, of: str) -> None:
     """Each of its tests ends as in user mode, and none of them fails."""

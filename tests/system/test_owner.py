@@ -17,13 +17,14 @@ from lab import faults
 from lab.machine import Machine
 from lab.partition import PartitionConsole
 from lab.stage.partitions import Resources, initrd_with, refused, remove, start, wait_state
+from tests.support.tiers import REPETITION, rounds
 
 _HOLES = " ".join(f"memmap=4K$0x{0x110000000 + n * 0x100000:x}" for n in range(20))
 pytestmark = pytest.mark.machine(cmdline=_HOLES)
 
 MEMORY = "384M"
 #: Ends of an owner in the middle of I/O; each costs a boot.
-DEATHS = 6
+DEATHS = rounds(6, 2)
 #: Milliseconds that a request may take which its owner's end makes fail.
 SOON = 1000
 #: Waits for the disk that the kernel gets next.
@@ -140,7 +141,7 @@ def load_ended(shell: PartitionConsole | Machine) -> dict[str, str]:
     return said
 
 
-@pytest.mark.parametrize("flavours", [("6.12", "6.1"), ("6.1", "6.12")])
+@pytest.mark.parametrize("flavours", [("6.12", "6.1"), pytest.param(("6.1", "6.12"), marks=REPETITION)])
 def test_disk_of_a_partition(machine: Machine, flavours: tuple[str, str]) -> None:
     """A partition's disks in another one and in the host: data both ways, load, a file system, detaching."""
     with two(machine, flavours) as (web, db):
@@ -297,7 +298,7 @@ def test_network_of_two_partitions(machine: Machine) -> None:
         assert_clean(db)
 
 
-@pytest.mark.parametrize("first", ["web", "db"])
+@pytest.mark.parametrize("first", ["web", pytest.param("db", marks=REPETITION)])
 def test_owners_of_each_other(machine: Machine, first: str) -> None:
     """web, db and the host use disks of each other; both partitions die under load, in either order."""
     machine.run("modprobe brd rd_nr=2 rd_size=16384")

@@ -13,6 +13,7 @@ from lab.machine import LAB_INITRD, Machine
 from lab.partition import PartitionConsole
 from lab.qemu import PciDevice
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start, wait_state
+from tests.support.tiers import REPETITION, everything, rounds
 
 #: What the tests' machine has behind PCIe ports, from bus 1 on.
 DEVICES = (
@@ -114,7 +115,7 @@ print("MiB that changed:", late)
 """
 
 
-@pytest.mark.parametrize("flavour", ["6.12", "6.1"])
+@pytest.mark.parametrize("flavour", ["6.12", pytest.param("6.1", marks=REPETITION)])
 def test_disk(machine: Machine, flavour: str) -> None:
     """A stock driver in the partition reads and writes with MSI-X; then the host has it again."""
     disk = disk_of(machine, DISK)
@@ -168,7 +169,7 @@ def test_killed_during_io(machine: Machine) -> None:
     start(machine, flavour="6.12", memory="256M", more=f"--pci {SLOW_DISK}")
     machine.put("/tmp/late.py", LATE_WRITES.encode())
     moments = random.Random(2009)
-    for _ in range(5):
+    for _ in range(rounds(5, 2)):
         with keeping_busy(machine.partition("web"), "/dev/nvme0n1"):
             # The moments are the test's subject, not a wait for an event.
             command = f"sleep {moments.uniform(0, 0.5):.3f}; python3 /tmp/late.py"
@@ -184,7 +185,11 @@ def test_killed_during_io(machine: Machine) -> None:
     assert machine.run(beginning % disk_of(machine, SLOW_DISK)).output == data
 
 
-@pytest.mark.parametrize("end", ["reboot -f", "poweroff -f", "echo c >/proc/sysrq-trigger"])
+@pytest.mark.parametrize(
+    "end",
+    ["reboot -f", pytest.param("poweroff -f", marks=REPETITION), "echo c >/proc/sysrq-trigger"],
+    ids=["reboot", "poweroff", "panic"],
+)
 def test_ends_during_io(machine: Machine, end: str) -> None:
     """However it ends by itself, its device stops, and works again after a restart."""
     start(machine, flavour="6.1", memory="256M", more=f"--pci {SLOW_DISK}")
@@ -250,7 +255,7 @@ def test_back_after_a_failed_run(machine: Machine) -> None:
     more = f"--kernel {machine.vmlinuz('6.12')} --pci {DISK}"
     refused(machine, run_command(machine, memory="64M", more=more), "memory")
     disk_of(machine, DISK)
-    for delay in (0.5, 1, 1.5, 2):
+    for delay in (0.5, 1, 1.5, 2) if everything() else (0.5, 1.5):
         command = run_command(machine, more=more)
         machine.run(f"timeout --foreground -s INT {delay} {command}", check=False, timeout=60)
         machine.run("[ ! -e /sys/class/shimos/web ] || shimos rm --force web", timeout=60)

@@ -8,6 +8,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import remove, show, start
+from tests.support.tiers import REPETITION
 
 
 def test_lists(machine: Machine) -> None:
@@ -37,7 +38,7 @@ def test_doctor(machine: Machine) -> None:
     assert "FAIL" not in machine.run("shimos doctor").output
 
 
-@pytest.mark.parametrize("flavour", ["6.1", "6.12"])
+@pytest.mark.parametrize("flavour", ["6.1", pytest.param("6.12", marks=REPETITION)])
 def test_logs(machine: Machine, flavour: str) -> None:
     """The whole kernel log: as dmesg says inside; also after a kill."""
     start(machine, flavour=flavour)

@@ -15,6 +15,7 @@ from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
 from lab.stage.partitions import initrd_with, refused, remove, start
+from tests.support.tiers import REPETITION
 
 BASIC = f"{PROGRAMS}/kml_basic"
 RUN = "shimos trust run"
@@ -276,7 +277,7 @@ def test_in_a_partition(loaded: Machine) -> None:
     remove(loaded)
 
 
-@pytest.mark.parametrize("kernel", ["6.12", "6.1"])
+@pytest.mark.parametrize("kernel", ["6.12", pytest.param("6.1", marks=REPETITION)])
 def test_doctor_where_it_cannot_be(kernel: str) -> None:
     """An Intel CPU whose kernel isolates page tables, then lockdown: each by itself."""
     options = {**kml.MACHINES["6.12-intel"], "cmdline": "", "kernel": kernel}
