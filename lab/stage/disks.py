@@ -20,7 +20,7 @@ IN = "chroot /t /usr/bin/env"
 # In the partition: what ext4 needs if it is a module, and the tools at /t.
 _SETUP = """#!/bin/busybox sh
 for module in /modules/*; do [ ! -e $module ] || insmod $module; done
-until tools=$(grep -lx "shimos-$1" /sys/block/vd*/serial 2>/dev/null); do usleep 10000; done
+until tools=$(grep -lx "shimos-$1" /sys/block/vd*/serial 2>/dev/null); do usleep 50000; done
 mkdir -p /t /m
 mount -t ext4 -o ro,noload /dev/$(echo $tools | cut -d / -f 4) /t
 for dir in dev proc sys; do mount --bind /$dir /t/$dir; done
@@ -81,7 +81,7 @@ def start_with(
 def inside(shell: PartitionConsole, disk: str) -> str:
     """What the host's disk or image is called in the partition; waits until it is there."""
     serial = f"shimos-{disk.split('/')[-1]}"
-    find = f'until f=$(grep -lx "{serial}" /sys/block/vd*/serial 2>/dev/null); do usleep 10000; done; echo $f'
+    find = f'until f=$(grep -lx "{serial}" /sys/block/vd*/serial 2>/dev/null); do usleep 50000; done; echo $f'
     return f"/dev/{shell.run(find).output.split('/')[3]}"
 
 

@@ -11,7 +11,7 @@ import pytest
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.stage.disks import IN, TOOLS, device, inside, start_with
-from lab.stage.partitions import Resources, refused, remove, show, wait_state
+from lab.stage.partitions import Resources, refused, remove, show, wait_state, wait_value
 from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(
@@ -234,12 +234,12 @@ def test_while_running(machine: Machine) -> None:
         machine.run(f"shimos attach web --disk {disk} --disk {four}")
         names = [inside(shell, d)[5:] for d in (disk, four)]
         shell.run(f"echo {turn} | dd of=/dev/{names[0]} conv=fsync 2>/dev/null")
-        shell.run(f"(echo >/open; until [ -e /close ]; do usleep 10000; done) 3</dev/{names[1]} & echo $! >/reader")
-        shell.run("until [ -e /open ]; do usleep 10000; done")
+        shell.run(f"(echo >/open; until [ -e /close ]; do usleep 50000; done) 3</dev/{names[1]} & echo $! >/reader")
+        shell.run("until [ -e /open ]; do usleep 50000; done")
         machine.run(f"shimos detach web --disk {disk}")
         text = refused(machine, f"shimos detach web --disk {four}", "in use in web", "--force")
         assert "let go" in text
-        shell.run("rm /open; touch /close; while [ -d /proc/$(cat /reader) ]; do :; done; rm /close")
+        shell.run("rm /open; touch /close; while [ -d /proc/$(cat /reader) ]; do usleep 50000; done; rm /close")
         machine.run(f"shimos detach web --disk {four}")
         assert machine.run(f"head -n 1 {disk}").output == f"{turn}\n"
         assert not [n for n in names if n in shell.run("ls /sys/block").output.split()]
@@ -270,7 +270,7 @@ def test_restart(machine: Machine) -> None:
         elif turn == 1:
             starts = show(machine)["starts"]
             shell.send(b"reboot -f\n")
-            machine.run(f"until [ $(cat /sys/class/shimos/web/starts) -gt {starts} ]; do sleep 0.02; done", timeout=60)
+            wait_value(machine, "/sys/class/shimos/web/starts", f"{starts + 1}", 60)
             wait_state(machine, "web", "running")
             shell.close()
             shell = machine.partition("web")

@@ -10,15 +10,33 @@ from lab.machine import LAB_INITRD, Machine
 from lab.stage.partitions import MEMORY, Resources, refused, remove, run_command, show, start
 from tests.support.tiers import REPETITION
 
+#: What was measured last, by machine; nothing after a test that failed.
+_measured: dict[Machine, Resources] = {}
+
 
 @pytest.fixture(autouse=True)
-def nothing_changes(machine: Machine) -> Iterator[None]:
-    """Whatever was refused left CPUs, memory and log as they were."""
-    before = Resources(machine)
+def nothing_changes(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Whatever was refused left CPUs and log as they were, and memory after the last parameter of each function.
+
+    To count memory costs more than to refuse something: what one function's end has found is the next one's
+    beginning.
+    """
+    if "machine" not in request.fixturenames:
+        yield
+        return
+    machine: Machine = request.getfixturevalue("machine")
+    before = _measured.pop(machine, None) or Resources(machine)
     yield
     machine.run("rm -rf /tmp/bad* /tmp/*.toml")  # /tmp is memory
-    before.assert_back()
+    before.assert_nothing_taken()
     machine.assert_dmesg_clean()
+    _measured[machine] = before.assert_back() if is_last_parameter(request) else before
+
+
+def is_last_parameter(request: pytest.FixtureRequest) -> bool:
+    """Whether the next test to run, if any, is another function."""
+    same = [item for item in request.session.items if getattr(item, "function", None) is request.function]
+    return same[-1] is request.node
 
 
 def test_not_root(machine: Machine) -> None:

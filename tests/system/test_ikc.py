@@ -8,7 +8,7 @@ import pytest
 
 from lab import faults
 from lab.machine import Machine
-from lab.stage.partitions import Resources, refused, show, start
+from lab.stage.partitions import WAIT_FOR, Resources, refused, show, start
 from lab.stage.traffic import area, assert_correct, ikc, kernels, send_all
 from tests.support.tiers import rounds
 
@@ -172,22 +172,20 @@ def test_kloader_stays_while_it_is_used(machine: Machine) -> None:
     """The area is not taken away from a module or a program that uses it."""
     with kernels(machine, (("web", "6.1", "2-3"),), programs=("ikc_user",)) as found:
         found[1].shell.run("ikc_user echo host 5 1000000 >/tmp/log 2>&1 &")
-        machine.run(
-            "/usr/lib/shimos-test/ikc_user hold web 5 >/tmp/hold 2>&1 & until grep -q connected /tmp/hold; do :; done"
-        )
+        machine.run(f"/usr/lib/shimos-test/ikc_user hold web 5 >/tmp/hold 2>&1 & {WAIT_FOR} text connected /tmp/hold")
         # One more program keeps its channel open, mapped, when all partitions are gone.
         machine.run(
             "python3 -c 'import fcntl,os,struct,time\n'"
             "'f=os.open(\"/dev/ikc\",os.O_RDWR)\n'"
             "'fcntl.ioctl(f,0xc020b800,bytearray(struct.pack(\"8I\",32,1,1,9,9,16,64,0)))\n'"
             '\'open("/tmp/open","w").close()\n\''
-            "'time.sleep(600)\n' >/tmp/python 2>&1 & echo $! >/tmp/pid; until [ -e /tmp/open ]; do :; done"
+            f"'time.sleep(600)\n' >/tmp/python 2>&1 & echo $! >/tmp/pid; {WAIT_FOR} file /tmp/open"
         )
         machine.partition("web").close()
         machine.run("shimos rm --force web")
         refused(machine, "rmmod shimos_kloader", "in use")
     refused(machine, "rmmod shimos_kloader", "in use")
-    machine.run("kill -9 $(cat /tmp/pid); while [ -d /proc/$(cat /tmp/pid) ]; do :; done")
+    machine.run(f"kill -9 $(cat /tmp/pid); {WAIT_FOR} exit $(cat /tmp/pid)")
     machine.run("rmmod shimos_kloader && modprobe shimos_kloader")
     machine.assert_dmesg_clean()
 

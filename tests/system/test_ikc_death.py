@@ -53,7 +53,7 @@ def test_kills_in_traffic(fresh_machine: Machine) -> None:
             host.command(f"until 2 {chance.randrange(3000, 6000)}")
             fresh_machine.run("shimos kill web")
             for kernel in (host, db):
-                kernel.shell.run("until ! grep -q 'ready.2 ' /proc/ikc_test; do :; done")
+                kernel.shell.run("until ! grep -q 'ready.2 ' /proc/ikc_test; do sleep 0.05; done")
             fresh_machine.run("shimos restart web", timeout=60)
 
         for kernel, peer in ((host, 1), (db, 0)):
@@ -84,7 +84,7 @@ def test_nonsense_breaks_one_queue(machine: Machine) -> None:
         web.command("spoil 0")
         host.command("until 2 1000")
         machine.run(
-            "until dmesg | grep -q 'queue 1 is broken: kernel 1 sent memory that is not the sender'; do :; done"
+            "until dmesg | grep -q 'queue 1 is broken: kernel 1 sent memory that is not the sender'; do sleep 0.1; done"
         )
         broken = [(q["receiver"], q["sender"]) for q in ikc(machine)["queues"] if q["broken"]]
         assert broken == [("host", "web")]
@@ -92,7 +92,7 @@ def test_nonsense_breaks_one_queue(machine: Machine) -> None:
         web.command("send 2 1000 plain")
         # Its doorbell is lost with the ring's wishes; db sees it when it looks for others' packets.
         send_all([host, db], 1_000, "shared")
-        db.shell.run("until dmesg | grep -q 'queue 1 is broken: kernel 1 sent'; do :; done")
+        db.shell.run("until dmesg | grep -q 'queue 1 is broken: kernel 1 sent'; do sleep 0.1; done")
         assert_correct([host, db], 2_000)
     machine.assert_dmesg_clean()
 

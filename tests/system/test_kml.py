@@ -10,7 +10,7 @@ from lab import progress
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED, both
-from lab.stage.partitions import refused
+from lab.stage.partitions import WAIT_FOR, refused
 from tests.support import tiers
 from tests.support.tiers import rounds
 
@@ -164,5 +164,5 @@ def test_unload(machine: Machine) -> None:
     assert kml.status(machine)["tasks"] == "1"
     pid = machine.run(f"{PROGRAMS}/kml_call tasks").output.strip()
     assert machine.run(f"cat /proc/{pid}/comm").output.strip() == "busybox"
-    machine.run(f"kill -9 {pid}; while [ -e /proc/{pid} ]; do sleep .1; done; rmmod shimos_kml; modprobe shimos_kml")
+    machine.run(f"kill -9 {pid}; {WAIT_FOR} exit {pid}; rmmod shimos_kml; modprobe shimos_kml")
     assert machine.run(f"{TRUSTED}/kml_basic 1").lines[0] == "cpl 0"

@@ -12,6 +12,7 @@ from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import KERNEL, USER
 from lab.stage.kml_programs import redis, same, sqlite
+from lab.stage.partitions import WAIT_FOR
 from tests.support import tiers
 
 #: Of Python's own tests those that ask the kernel for something and, under emulation, take seconds.
@@ -128,7 +129,7 @@ def nginx(machine: Machine, mode: str, user: str, sendfile: str) -> list[str]:
     assert "Requests/sec" in wrk and "Socket errors" not in wrk and "Non-2xx" not in wrk, wrk
     assert int(re.findall(r"(\d+) requests in", wrk)[0]) > 10
     pid = machine.run("cat /tmp/nginx.pid").output.strip()
-    machine.run(f"kill -QUIT {pid}; while [ -e /proc/{pid} ]; do :; done")
+    machine.run(f"kill -QUIT {pid}; {WAIT_FOR} exit {pid}")
     log = machine.run("cat /tmp/nginx.error; rm /tmp/nginx.error").output
     assert not re.search(r"\[(alert|crit|emerg|error)\](?!.*No such file)", log), log
     return out

@@ -10,7 +10,7 @@ from lab import progress
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
-from lab.stage.partitions import refused
+from lab.stage.partitions import WAIT_FOR, refused
 from tests.support import tiers
 from tests.support.tiers import rounds
 
@@ -161,4 +161,4 @@ def test_busy(machine: Machine) -> None:
     out = machine.run(loops, timeout=120).lines
     assert out.count("threads at 0: 0 at 3: 4") == 18 and len(out) == 54
     assert kml.status(machine)["tasks"] == "1"
-    machine.run("pid=$(pgrep -x busybox); kill $pid; while [ -e /proc/$pid ]; do sleep .1; done")
+    machine.run(f"pid=$(pgrep -x busybox); kill $pid; {WAIT_FOR} exit $pid")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import sleep
+
 import pytest
 
 from lab.devices import Nic
@@ -30,6 +32,7 @@ def until_bytes(lan: Lan, name: str, count: int) -> None:
         now = device(lan.machine, name)
         if all(now[way] - start[way] > count for way in ("read_bytes", "write_bytes")):
             return
+        sleep(0.1)
 
 
 def test_kills_in_traffic(fresh_machine: Machine) -> None:
@@ -68,10 +71,10 @@ def test_back_end_unloaded(machine: Machine) -> None:
         flood(lan, "web", "host")
         until_bytes(lan, "web", 4 * MIB)
         machine.run("rmmod shimos_backend", timeout=60)
-        web.run("while ip link show eth0 2>/dev/null; do :; done")
+        web.run("while ip link show eth0 2>/dev/null; do usleep 50000; done")
         machine.run("test ! -e /sys/class/net/shm-web0")
         machine.run("modprobe shimos_backend && shimos attach web --net br0")
-        web.run("until ip link show eth0 2>/dev/null; do :; done; killall net_check iperf3", check=False)
+        web.run("until ip link show eth0 2>/dev/null; do usleep 50000; done; killall net_check iperf3", check=False)
         lan.address("web")
         lan.exchange("web", "host", 4 * MIB)
     machine.assert_dmesg_clean()
@@ -88,7 +91,7 @@ def test_forced_detach(machine: Machine) -> None:
             machine.run("test ! -e /sys/class/net/shm-web0")
             web.run("! ip link show eth0 2>/dev/null")
             machine.run("shimos attach web --net br0")
-            web.run("until ip link show eth0 2>/dev/null; do :; done; killall net_check iperf3", check=False)
+            web.run("until ip link show eth0 2>/dev/null; do usleep 50000; done; killall net_check iperf3", check=False)
             lan.address("web")
             lan.exchange("web", "host", 4 * MIB)
     machine.assert_dmesg_clean()
@@ -102,7 +105,7 @@ def test_attach_and_detach(machine: Machine) -> None:
         free = machine.mem_free()
         for number in range(rounds(20, 6)):
             machine.run(f"shimos attach web --net {'br0' if number % 2 else 'p2p'} --net p2p")
-            web.run("until ip link set eth1 up && ip link set eth2 up; do :; done 2>/dev/null")
+            web.run("until ip link set eth1 up && ip link set eth2 up; do usleep 50000; done 2>/dev/null")
             for device_id in [d["id"] for d in devices(machine)][1:]:
                 machine.run(f"shimos detach web --id {device_id} {'--force' if number % 3 else ''}")
             assert len(devices(machine)) == 1

@@ -99,7 +99,7 @@ def test_dhcp(shared_lan: Lan) -> None:
         script = '#!/bin/sh\n[ "$1" != bound ] || echo "$ip from $serverid"\n'
         web.run(f"printf '{script}' >/tmp/bound && chmod +x /tmp/bound")
         web.run(
-            "until udhcpc -i eth0 -n -q -f -s /tmp/bound 2>/dev/null | grep '^10.0.2.107 from 10.0.2.15'; do :; done"
+            "until udhcpc -i eth0 -n -q -f -s /tmp/bound 2>/dev/null | grep '^10.0.2.107 from 10.0.2.15'; do usleep 50000; done"
         )
     finally:
         run("kill $(cat /run/dnsmasq.pid)")
@@ -110,7 +110,7 @@ def attached(lan: Lan, name: str, spec: str) -> Iterator[dict[str, Any]]:
     """One more network device for a partition, eth1 there."""
     lan.machine.run(f"shimos attach {name} --net {spec}")
     mine = max((d for d in devices(lan.machine) if d["user_name"] == name), key=lambda d: int(d["id"]))
-    lan.shell(name).run("until ip link show eth1 2>/dev/null; do :; done")
+    lan.shell(name).run("until ip link show eth1 2>/dev/null; do usleep 50000; done")
     try:
         yield mine
     finally:

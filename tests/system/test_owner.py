@@ -128,7 +128,7 @@ def load_until_failure(shell: PartitionConsole | Machine, disk: str) -> None:
     done = f"$(awk '{{print $1 + $5}}' /sys/block/{disk}/stat)"
     shell.run(
         f"before={done}; rm -f /tmp/load; ({program} /dev/{disk} 2 0 >/tmp/load 2>&1; echo done >>/tmp/load) &"
-        f" until [ {done} -gt $((before + 50)) ]; do :; done"
+        f" until [ {done} -gt $((before + 50)) ]; do sleep 0.05; done"
     )
 
 
@@ -207,7 +207,7 @@ def test_owner_ends_in_io(machine: Machine) -> None:
         for user, name in ((db, "vda"), (machine, disk)):
             load_until_failure(user, name)
         machine.run(
-            f"until [ $(awk '{{print $1 + $5}}' /sys/block/{disk}/stat) -gt {chance.randrange(100, 600)} ]; do :; done"
+            f"until [ $(awk '{{print $1 + $5}}' /sys/block/{disk}/stat) -gt {chance.randrange(100, 600)} ]; do sleep 0.05; done"
         )
         if death % 2:
             web = machine.partition("web")

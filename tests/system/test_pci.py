@@ -92,7 +92,7 @@ def keeping_busy(console: PartitionConsole, disk: str) -> Iterator[None]:
     writes = f"while :; do dd if=/dev/urandom of={disk} bs=1M seek=8 count=8 oflag=direct; done"
     for loop in (reads, reads, reads, reads, writes):
         console.run(f"({loop}) >/dev/null 2>&1 &")
-    console.run("until awk '$1 == 0 || $2 == 0 {exit 1}' /sys/block/nvme0n1/inflight; do :; done")
+    console.run("until awk '$1 == 0 || $2 == 0 {exit 1}' /sys/block/nvme0n1/inflight; do usleep 50000; done")
     yield
     console.close()
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from lab.machine import Machine
-from lab.stage.partitions import remove, show, start
+from lab.stage.partitions import remove, show, start, wait_state
 from tests.support.tiers import REPETITION
 
 
@@ -121,7 +121,7 @@ def test_dump_opens_in_drgn(machine: Machine) -> None:
     machine.run("shimos dump web -o /tmp/live.vmcore", timeout=120)
     console = machine.partition("web")
     console.send(b"echo c >/proc/sysrq-trigger\n")
-    machine.run("until shimos ls --json | grep -q crashed; do sleep 0.1; done", timeout=30)
+    wait_state(machine, "web", "crashed")
     console.close()
     machine.run("shimos dump web -o /tmp/dead.vmcore", timeout=120)
     # Without the kernel's debug symbols drgn still reads format and notes.

@@ -14,7 +14,7 @@ from lab.command import run
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
-from lab.stage.partitions import initrd_with, refused, remove, start
+from lab.stage.partitions import WAIT_FOR, initrd_with, refused, remove, start
 from tests.support.tiers import REPETITION
 
 BASIC = f"{PROGRAMS}/kml_basic"
@@ -119,7 +119,7 @@ def test_status(loaded: Machine) -> None:
     assert lines[-1].split() == [str(process["pid"]), "4", "python3", "/root/threads.py"]
     # The kernel's own view of one of its calls.
     refused(loaded, "rmmod shimos_kml", "in use")
-    loaded.run(f"kill -9 {process['pid']}; while [ -e /proc/{process['pid']} ]; do sleep .1; done")
+    loaded.run(f"kill -9 {process['pid']}; {WAIT_FOR} exit {process['pid']}")
     assert status(loaded)["threads"] == 0
 
 
