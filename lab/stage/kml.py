@@ -9,8 +9,9 @@ from lab import faults
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.programs import programs_disk
+from lab.stage import partitions
 
-PROGRAMS = "/usr/lib/shimos-test"
+PROGRAMS = partitions.PROGRAMS
 TRUSTED = "/trusted"
 
 #: A root of its own, with real programs; those in its TRUSTED may run in kernel mode.

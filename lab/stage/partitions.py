@@ -12,8 +12,10 @@ from lab.shell import Result
 
 #: Enough for a stock kernel and the lab's initrd.
 MEMORY = "512M"
-#: On the host, waits for a file, a text, a value or a process's end (tests/programs/wait_for.c).
-WAIT_FOR = "/usr/lib/shimos-test/wait_for"
+#: Where the tests' programs and scripts are on the host.
+PROGRAMS = "/usr/lib/shimos-test"
+#: Waits there for a file, a text, a value or a process's end (tests/programs/wait_for.c).
+WAIT_FOR = f"{PROGRAMS}/wait_for"
 
 
 def run_command(
@@ -66,13 +68,13 @@ def refused(machine: Machine, command: str, *words: str, status: int | None = No
 def initrd_with(machine: Machine, flavour: str, files: dict[str, str]) -> str:
     """An initrd for partitions: the lab's, and files of the machine at places of their own.
 
-    Names without a slash are the tests' modules for that kernel and programs.
+    Names without a slash are the tests' modules for that kernel, programs and scripts.
     Returns the path of it on the machine.
     """
     tree, made = f"/tmp/tree-{flavour}", f"/tmp/initrd-{flavour}"
     lines = [f"rm -rf {tree} && mkdir -p {tree}"]
     for place, source in files.items():
-        folder = f"/usr/lib/shimos-test/{machine.versions[flavour] + '/' if source.endswith('.ko') else ''}"
+        folder = f"{PROGRAMS}/{machine.versions[flavour] + '/' if source.endswith('.ko') else ''}"
         path = source if "/" in source else folder + source
         lines.append(f"install -D -m 755 {path} {tree}{place}")
     lines.append(f"(cd {tree} && find . | busybox cpio -o -H newc 2>/dev/null) >{made}.own")

@@ -21,21 +21,6 @@ pytestmark = pytest.mark.machine(partitions=["6.1"], disks=[Disk("data", "64M")]
 ENDS = ("kill", "detach", "kill", "unload")
 MODES = ("WAL", "DELETE")
 CUTS = rounds(50, len(ENDS) * len(MODES))
-#: Rows are committed one by one; what is printed after a commit has been promised.  EXTRA, for with FULL a
-#: commit in DELETE mode (the unlink of the journal) may be lost on any disk, as SQLite documents.
-WORK = """#!/bin/busybox sh
-mkdir -p /m && mount -t ext4 $1 /m || exit
-{
-  echo "PRAGMA journal_mode=$2; PRAGMA synchronous=EXTRA; CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, x BLOB);"
-  n=$3
-  while :; do
-    n=$((n + 1))
-    echo "INSERT INTO t VALUES ($n, randomblob(2000)); SELECT 'committed ' || max(id) || '.' FROM t;"
-  done
-} | sqlite3 -bail /m/db
-echo "the database ended"
-umount -l /m
-"""
 #: Some kernels have ext4 built in.
 LOAD = "for module in /modules/*; do [ ! -e $module ] || insmod $module; done"
 CHECK = "PRAGMA integrity_check; SELECT count(*), coalesce(max(id), 0), coalesce(sum(length(x) = 2000), 0) FROM t;"
@@ -62,16 +47,15 @@ def rows(machine: Machine, disk: str, promised: int) -> int:
 def work(shell: PartitionConsole, disk: str, mode: str, done: int, more: int) -> None:
     """Commit in the background; returns after some commits."""
     own = inside(shell, disk)
-    shell.run(f"(/work {own} {mode} {done} >/dev/console 2>&1 </dev/null &)")
+    shell.run(f"(/commit-rows {own} {mode} {done} >/dev/console 2>&1 </dev/null &)")
     shell.expect(rf"committed {done + more}\.".encode(), timeout=120)
 
 
 def test_power_cuts(fresh_machine: Machine) -> None:
     """Cut off half of the time the partition and half of the time the back end: no promised row is lost."""
     disk, chance = fresh_machine.disk("data"), random.Random(4)
-    fresh_machine.put("/tmp/work", WORK.encode(), 0o755)
     files = {
-        "/work": "/tmp/work",
+        "/commit-rows": "commit-rows",
         **stock_modules(fresh_machine, "6.1", "ext4"),
         **programs(fresh_machine, "/usr/bin/sqlite3"),
     }

@@ -70,7 +70,7 @@ def test_older_kernel(fresh_machine: Machine) -> None:
             wait_state(fresh_machine, "web", "running")
             shell.close()
             shell = fresh_machine.partition("web")
-            shell.run(f"/setup {tools.split('/')[-1]}")
+            shell.run(f"/mount-tools {tools.split('/')[-1]}")
     assert shell.run("md5sum </m/seq").output == fresh_machine.run("seq 200000 | md5sum").output
     shell.run("umount /m")
     shell.close()

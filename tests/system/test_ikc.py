@@ -8,7 +8,7 @@ import pytest
 
 from lab import faults
 from lab.machine import Machine
-from lab.stage.partitions import WAIT_FOR, Resources, refused, show, start
+from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, show, start
 from lab.stage.traffic import area, assert_correct, ikc, kernels, send_all
 from tests.support.tiers import rounds
 
@@ -174,13 +174,8 @@ def test_kloader_stays_while_it_is_used(machine: Machine) -> None:
         found[1].shell.run("ikc_user echo host 5 1000000 >/tmp/log 2>&1 &")
         machine.run(f"/usr/lib/shimos-test/ikc_user hold web 5 >/tmp/hold 2>&1 & {WAIT_FOR} text connected /tmp/hold")
         # One more program keeps its channel open, mapped, when all partitions are gone.
-        machine.run(
-            "python3 -c 'import fcntl,os,struct,time\n'"
-            "'f=os.open(\"/dev/ikc\",os.O_RDWR)\n'"
-            "'fcntl.ioctl(f,0xc020b800,bytearray(struct.pack(\"8I\",32,1,1,9,9,16,64,0)))\n'"
-            '\'open("/tmp/open","w").close()\n\''
-            f"'time.sleep(600)\n' >/tmp/python 2>&1 & echo $! >/tmp/pid; {WAIT_FOR} file /tmp/open"
-        )
+        holder = f"{PROGRAMS}/hold_channel.py >/tmp/python 2>&1 & echo $! >/tmp/pid"
+        machine.run(f"{holder}; {WAIT_FOR} file /tmp/open")
         machine.partition("web").close()
         machine.run("shimos rm --force web")
         refused(machine, "rmmod shimos_kloader", "in use")

@@ -12,21 +12,10 @@ from tests.support.tiers import rounds
 #: Of a partition in the middle of its traffic.
 KILLS = rounds(50, 8)
 
-#: Init of a partition that sends to its peers as soon as it is up.
-_SENDER = """#!/bin/busybox sh
-/bin/busybox --install -s /bin
-mount -t proc proc /proc
-insmod /shimos_ikc_test.ko
-for kernel in 0 1; do
-	echo send $kernel 100000000 shared >/proc/ikc_test
-done
-while :; do sleep 1000; done
-"""
-
 
 def sender_initrd(machine: Machine) -> str:
-    machine.put("/tmp/sender-init", _SENDER.encode(), 0o755)
-    files = {"/init": "/tmp/sender-init", "/shimos_ikc_test.ko": "shimos_ikc_test.ko"}
+    """An initrd that sends to its peers as soon as it is up."""
+    files = {"/init": "ikc-sender-init", "/shimos_ikc_test.ko": "shimos_ikc_test.ko"}
     return initrd_with(machine, "6.1", files)
 
 

@@ -21,27 +21,6 @@ WILD = (
     *("undefined", "breakpoint", "divide", "bad-segment", "abort"),
 )
 
-PYTHON = r"""
-import hashlib, os, signal, subprocess, sys, threading, time
-def work(results, n):
-    for i in range(20):
-        results[n] = hashlib.sha256(bytes([n]) * 50000 + results[n]).digest()
-results = [b""] * 8
-threads = [threading.Thread(target=work, args=(results, n)) for n in range(8)]
-[t.start() for t in threads]; [t.join() for t in threads]
-print(hashlib.sha256(b"".join(results)).hexdigest())
-seen = []
-signal.signal(signal.SIGALRM, lambda *a: seen.append(1))
-signal.setitimer(signal.ITIMER_REAL, .002, .002)
-while len(seen) < 50: sum(range(1000))
-signal.setitimer(signal.ITIMER_REAL, 0)
-children = [os.fork() for _ in range(3)]
-if 0 in children: os._exit(children.index(0) + len(children))
-print(sorted(os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children))
-print(subprocess.run(["/bin/ls", "/"], capture_output=True, text=True).stdout)
-"""
-
-
 #: What is another way in the kernel on these machines: entry and exit, promotion, faults and traps.
 DIFFERENT = ("test_mode", "test_the_stock_way", "test_wild_programs")
 
@@ -129,8 +108,7 @@ def test_shell(machine: Machine) -> None:
 
 def test_python(machine: Machine) -> None:
     """Threads, signals, fork and exec from a dynamic program."""
-    machine.put("/root/work.py", PYTHON.encode())
-    assert both(machine, "/usr/bin/python3", "/root/work.py").count("\n") > 15
+    assert both(machine, "/usr/bin/python3", f"{PROGRAMS}/threads_and_signals.py").count("\n") > 15
 
 
 def test_sqlite(machine: Machine) -> None:

@@ -16,27 +16,6 @@ from tests.support.tiers import rounds
 
 NO_CHILD = "/sys/module/shimos_kml/parameters/no_child"
 
-#: Runs a guest of one instruction, hlt, and says why the guest was left.
-GUEST = """
-import ctypes, fcntl, mmap, os, struct
-kvm = os.open("/dev/kvm", os.O_RDWR)
-vm = fcntl.ioctl(kvm, 0xAE01, 0)
-memory = mmap.mmap(-1, 0x1000)
-memory[0] = 0xF4
-address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-fcntl.ioctl(vm, 0x4020AE46, struct.pack("<IIQQQ", 0, 0, 0, 0x1000, address))
-cpu = fcntl.ioctl(vm, 0xAE41, 0)
-state = mmap.mmap(cpu, fcntl.ioctl(kvm, 0xAE04, 0))
-print("ready", flush=True)
-special = bytearray(312)
-fcntl.ioctl(cpu, 0x8138AE83, special)
-struct.pack_into("<QIH", special, 0, 0, 0xFFFF, 0)
-fcntl.ioctl(cpu, 0x4138AE84, special)
-fcntl.ioctl(cpu, 0x4090AE82, struct.pack("<18Q", *[0] * 17, 2))
-fcntl.ioctl(cpu, 0xAE80, 0)
-print("left for", struct.unpack_from("<I", state, 8)[0])
-"""
-
 
 #: By machine, what another kernel or CPU may do in another way.
 DIFFERENT = {
@@ -113,12 +92,7 @@ def test_exec_after(machine: Machine) -> None:
 
 def test_a_server_and_its_worker(machine: Machine) -> None:
     """As many servers do: the parent stays root's, the child becomes another user."""
-    script = (
-        'import os\np = os.fork()\nif not p: os.setuid(1000); sum(range(10**5)); os._exit(os.system("exit 3") >> 8)\n'
-    )
-    script += "print(os.waitstatus_to_exitcode(os.wait()[1]))"
-    machine.put("/root/worker.py", script.encode())
-    assert kml.both(machine, "/usr/bin/python3", "/root/worker.py") == "3\n"
+    assert kml.both(machine, "/usr/bin/python3", f"{PROGRAMS}/fork_worker.py") == "3\n"
 
 
 def test_child_without_memory(machine: Machine) -> None:
@@ -138,12 +112,12 @@ def test_no_guests(machine: Machine) -> None:
     """A trusted program that would run a guest is killed before it does; another one may."""
     if machine.run("modprobe kvm_amd", check=False).status:
         pytest.skip("the emulated CPU has no virtualization")
-    machine.put("/root/guest.py", GUEST.encode())
-    assert machine.run("/usr/bin/python3 /root/guest.py").lines == ["ready", "left for 5"]
-    killed = machine.run(f"{TRUSTED}/python3 /root/guest.py", check=False)
+    guest = f"{PROGRAMS}/run_guest.py"
+    assert machine.run(f"/usr/bin/python3 {guest}").lines == ["ready", "left for 5"]
+    killed = machine.run(f"{TRUSTED}/python3 {guest}", check=False)
     assert killed.status == 137 and "left" not in killed.output
     assert "would run a virtual machine in kernel mode: killed" in machine.dmesg()
-    assert machine.run("/usr/bin/python3 /root/guest.py").lines == ["ready", "left for 5"]
+    assert machine.run(f"/usr/bin/python3 {guest}").lines == ["ready", "left for 5"]
 
 
 def test_no_kvm_of_intel(machine: Machine) -> None:

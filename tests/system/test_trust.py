@@ -20,13 +20,6 @@ from tests.support.tiers import REPETITION
 BASIC = f"{PROGRAMS}/kml_basic"
 RUN = "shimos trust run"
 
-#: Says so when its threads run.
-THREADS = """
-import threading, time
-for _ in range(3): threading.Thread(target=time.sleep, args=(1000,)).start()
-open("/tmp/ready", "w").write("yes\\n")
-"""
-
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
@@ -109,14 +102,14 @@ def test_direct_calls_from_rust(loaded: Machine) -> None:
 def test_status(loaded: Machine) -> None:
     """Processes with their threads, as long as they live."""
     assert status(loaded)["processes"] == []
-    loaded.put("/root/threads.py", THREADS.encode())
-    loaded.run(f"mkfifo /tmp/ready; {RUN} python3 /root/threads.py >/dev/null 2>&1 & read ready </tmp/ready")
+    program = f"{PROGRAMS}/four_threads.py"
+    loaded.run(f"mkfifo /tmp/ready; {RUN} python3 {program} >/dev/null 2>&1 & read ready </tmp/ready")
     found = status(loaded)
     (process,) = found["processes"]
-    assert (process["threads"], process["command"]) == (4, "python3 /root/threads.py")
+    assert (process["threads"], process["command"]) == (4, f"python3 {program}")
     assert (found["directory"], found["threads"]) == (TRUSTED, 4)
     lines = loaded.run("shimos trust status").lines
-    assert lines[-1].split() == [str(process["pid"]), "4", "python3", "/root/threads.py"]
+    assert lines[-1].split() == [str(process["pid"]), "4", "python3", program]
     # The kernel's own view of one of its calls.
     refused(loaded, "rmmod shimos_kml", "in use")
     loaded.run(f"kill -9 {process['pid']}; {WAIT_FOR} exit {process['pid']}")
