@@ -44,19 +44,20 @@ def test_not_root(machine: Machine) -> None:
     refused(machine, f"setpriv --reuid 65534 --clear-groups --inh-caps=-all --bounding-set=-all {command}", "root")
 
 
-@pytest.mark.parametrize(
-    ("cpus", "words"),
-    [
-        ("9", ("CPU 9", "does not exist")),
-        ("0", ("CPU 0",)),
-        ("0-3", ("CPU 0",)),
-        ("2,2", ("2", "twice")),
-        ("3-2", ("3-2",)),
-        ("x", ("x",)),
-        ("", ()),
-        ("2-99999999999", ()),
-    ],
-)
+#: By list of CPUs, what the refusal must say.
+WRONG_CPUS = {
+    "9": ("CPU 9", "does not exist"),
+    "0": ("CPU 0",),
+    "0-3": ("CPU 0",),
+    "2,2": ("2", "twice"),
+    "3-2": ("3-2",),
+    "x": ("x",),
+    "": (),
+    "2-99999999999": (),
+}
+
+
+@pytest.mark.parametrize(("cpus", "words"), WRONG_CPUS.items(), ids=WRONG_CPUS)
 def test_cpus(machine: Machine, cpus: str, words: tuple[str, ...]) -> None:
     refused(machine, run_command(machine, cpus=f"'{cpus}'"), *words)
 
@@ -80,19 +81,20 @@ def test_names(machine: Machine, name: str) -> None:
     refused(machine, run_command(machine, f"'{name}'"))
 
 
-@pytest.mark.parametrize(
-    ("memory", "words"),
-    [
-        ("1M", ("little",)),
-        ("64M", ("need",)),
-        ("100G", ("available",)),
-        ("0", ()),
-        ("1X", ("1X",)),
-        ("-1G", ()),
-        ("99999999999999G", ()),
-        ("513M", ()),
-    ],
-)
+#: By size, what the refusal must say.
+WRONG_MEMORY = {
+    "1M": ("little",),
+    "64M": ("need",),
+    "100G": ("available",),
+    "0": (),
+    "1X": ("1X",),
+    "-1G": (),
+    "99999999999999G": (),
+    "513M": (),
+}
+
+
+@pytest.mark.parametrize(("memory", "words"), WRONG_MEMORY.items(), ids=WRONG_MEMORY)
 def test_memory(machine: Machine, memory: str, words: tuple[str, ...]) -> None:
     result = machine.run(run_command(machine, memory=f"'{memory}'"), check=False, timeout=120)
     if memory == "513M" and result.status == 0:  # may be rounded, then it must say so
@@ -127,21 +129,22 @@ def make(machine: Machine, kind: str) -> str:
     return path
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        ("text", ("kernel",)),
-        ("empty", ("empty",)),
-        ("truncated", ("truncated",)),
-        ("header", ()),
-        ("32bit", ("32-bit",)),
-        ("elf32", ("32-bit",)),
-        ("elfarm", ("arm64",)),
-        ("arm64", ("arm64",)),
-        ("directory", ()),
-        ("missing", ("No such file",)),
-    ],
-)
+#: By kind of file (see make), what the refusal must say.
+WRONG_KERNELS = {
+    "text": ("kernel",),
+    "empty": ("empty",),
+    "truncated": ("truncated",),
+    "header": (),
+    "32bit": ("32-bit",),
+    "elf32": ("32-bit",),
+    "elfarm": ("arm64",),
+    "arm64": ("arm64",),
+    "directory": (),
+    "missing": ("No such file",),
+}
+
+
+@pytest.mark.parametrize(("kind", "words"), WRONG_KERNELS.items(), ids=WRONG_KERNELS)
 def test_kernel_files(machine: Machine, kind: str, words: tuple[str, ...]) -> None:
     path = make(machine, kind)
     refused(machine, run_command(machine, more=f"--kernel {path}"), *words)

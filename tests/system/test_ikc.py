@@ -58,6 +58,7 @@ def test_blocks_and_pages(machine: Machine) -> None:
         ("6.1", (("web", "6.12", "2-3"),)),
         ("6.12", (("web", "6.1-rt", "2-3"), ("db", "6.12-rt", "1"))),
     ],
+    ids=["older host", "real-time partitions"],
 )
 def test_other_kernels(host: str, partitions: tuple[tuple[str, str, str], ...]) -> None:
     """A 6.1 host with a 6.12 partition; both real-time flavours as partitions."""

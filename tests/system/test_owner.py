@@ -117,7 +117,7 @@ def load_ended(shell: PartitionConsole | Machine) -> dict[str, str]:
     return said
 
 
-@pytest.mark.parametrize("flavours", [("6.12", "6.1"), pytest.param(("6.1", "6.12"), marks=REPETITION)])
+@pytest.mark.parametrize("flavours", [("6.12", "6.1"), pytest.param(("6.1", "6.12"), marks=REPETITION)], ids="-".join)
 def test_disk_of_a_partition(machine: Machine, flavours: tuple[str, str]) -> None:
     """A partition's disks in another one and in the host: data both ways, load, a file system, detaching."""
     with two(machine, flavours) as (web, db):

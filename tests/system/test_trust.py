@@ -128,17 +128,18 @@ def test_last_refusal(loaded: Machine) -> None:
     loaded.run(f"rm {TRUSTED}/bad")
 
 
-@pytest.mark.parametrize(
-    ("program", "words"),
-    [
-        ("no-such-program", ("no program 'no-such-program' in PATH", "spelling")),
-        ("/no/where", ("/no/where", "No such file")),
-        ("/usr", ("/usr is a directory",)),
-        ("/etc/passwd", ("not executable", "chmod +x")),
-        ("''", ("empty",)),
-        ("/dev/null", ("device",)),
-    ],
-)
+#: By name, what the refusal must say.
+NO_PROGRAMS = {
+    "no-such-program": ("no program 'no-such-program' in PATH", "spelling"),
+    "/no/where": ("/no/where", "No such file"),
+    "/usr": ("/usr is a directory",),
+    "/etc/passwd": ("not executable", "chmod +x"),
+    "''": ("empty",),
+    "/dev/null": ("device",),
+}
+
+
+@pytest.mark.parametrize(("program", "words"), NO_PROGRAMS.items(), ids=NO_PROGRAMS)
 def test_no_programs(loaded: Machine, program: str, words: tuple[str, ...]) -> None:
     refused(loaded, f"{RUN} {program}", *words, status=1)
 
@@ -150,6 +151,7 @@ def test_no_programs(loaded: Machine, program: str, words: tuple[str, ...]) -> N
         ("setpriv --bounding-set -sys_rawio", ("CAP_SYS_RAWIO", "sudo")),
         ("unshare --user --map-root-user", ("user namespace", "container")),
     ],
+    ids=["user", "without capability", "user namespace"],
 )
 def test_callers(loaded: Machine, caller: str, words: tuple[str, ...]) -> None:
     assert "cpl" not in refused(loaded, f"{caller} {RUN} {BASIC} 1", *words, status=1)
