@@ -72,8 +72,11 @@ def everything() -> dict[str, Path]:
 
 @functools.cache
 def test_programs() -> dict[str, Path]:
-    """Programs that only tests use, static, by their places on a machine."""
+    """Programs that only tests use, static or scripts, by their places on a machine."""
     parts = {f"{_TESTS}/extract-vmlinux": SRC / "tests/programs/extract-vmlinux"}
+    parts |= {
+        f"{_TESTS}/{script.name}": script for script in sorted((SRC / "tests" / "guest").iterdir()) if script.is_file()
+    }
     out = _BUILD / "test-programs"
     out.mkdir(parents=True, exist_ok=True)
     with cache.lock("build-test-programs"), progress.step("building the tests' programs"):

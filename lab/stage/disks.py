@@ -9,45 +9,27 @@ from lab.devices import Disk
 from lab.machine import Machine
 from lab.partition import PartitionConsole
 from lab.partition_root import partition_root
-from lab.stage.partitions import initrd_with, start
+from lab.stage.partitions import PROGRAMS, initrd_with, start
 
 #: A Debian with fio, stress-ng and sqlite3, which partitions share read-only and chroot into.
 TOOLS = Disk("tools", partition_root)
 
 #: Before a command of the tools: by its path, for busybox has applets of the same names.
-IN = "chroot /t /usr/bin/env"
-
-# In the partition: what ext4 needs if it is a module, and the tools at /t.
-_SETUP = """#!/bin/busybox sh
-for module in /modules/*; do [ ! -e $module ] || insmod $module; done
-until tools=$(grep -lx "shimos-$1" /sys/block/vd*/serial 2>/dev/null); do usleep 10000; done
-mkdir -p /t /m
-mount -t ext4 -o ro,noload /dev/$(echo $tools | cut -d / -f 4) /t
-for dir in dev proc sys; do mount --bind /$dir /t/$dir; done
-mount -t tmpfs tmp /t/tmp
-mount -t tmpfs mnt /t/mnt
-"""
-
-# The modules of another kernel, uncompressed, with names in loading order.
-_MODULES = """
-rm -rf {to} && mkdir {to} && cd {to} && n=10
-for name in {names}; do modprobe -S {version} --show-depends $name; done >list
-awk '$1 == "insmod" && !seen[$2]++ {{print $2}}' list | while read file; do
-  name=$n-$(basename ${{file%.xz}}); n=$((n + 1))
-  case $file in
-  *.xz) python3 -c 'import lzma,sys; sys.stdout.buffer.write(lzma.open(sys.argv[1]).read())' $file >$name ;;
-  *) cp $file $name ;;
-  esac
-done
-rm list; ls
-"""
+CHROOT_TOOLS = "chroot /t /usr/bin/env"
 
 
 def stock_modules(machine: Machine, flavour: str, *names: str) -> dict[str, str]:
     """Stock modules and what they need, for initrd_with: /modules/10-crc16.ko and so on."""
     to = f"/tmp/modules-{flavour}"
-    made = machine.run(_MODULES.format(to=to, version=machine.versions[flavour], names=" ".join(names)))
+    made = machine.run(f"{PROGRAMS}/stock_modules.py {to} {machine.versions[flavour]} {' '.join(names)}")
     return {f"/modules/{name}": f"{to}/{name}" for name in made.lines}
+
+
+def stock_module(machine: Machine, flavour: str, name: str) -> str:
+    """One module of a partition's kernel as its insmod wants it: a path on the host."""
+    to = f"/tmp/modules-{flavour}"
+    machine.run(f"{PROGRAMS}/stock_modules.py --alone {to} {machine.versions[flavour]} {name}")
+    return f"{to}/{name}.ko"
 
 
 def programs(machine: Machine, *paths: str) -> dict[str, str]:
@@ -60,8 +42,7 @@ def initrd(machine: Machine, flavour: str = "6.12") -> str:
     """The lab's initrd with ext4 and a script that mounts the tools; made once per machine."""
     made = f"/tmp/disks-{flavour}"
     if machine.run(f"test -e {made}", check=False).status:
-        machine.put("/tmp/setup", _SETUP.encode(), 0o755)
-        files = {"/setup": "/tmp/setup", **stock_modules(machine, flavour, "ext4")}
+        files = {"/mount-tools": "mount-tools", **stock_modules(machine, flavour, "ext4")}
         machine.run(f"mv {initrd_with(machine, flavour, files)} {made}")
     return made
 
@@ -74,14 +55,14 @@ def start_with(
     specs = " ".join(f"--disk {disk}" for disk in (*disks, f"{tools},ro"))
     start(machine, name, flavour, cpus, more=f"--initrd {initrd(machine, flavour)} {specs} {more}")
     shell = machine.partition(name)
-    shell.run(f"/setup {tools.split('/')[-1]}")
+    shell.run(f"/mount-tools {tools.split('/')[-1]}")
     return shell
 
 
 def inside(shell: PartitionConsole, disk: str) -> str:
     """What the host's disk or image is called in the partition; waits until it is there."""
     serial = f"shimos-{disk.split('/')[-1]}"
-    find = f'until f=$(grep -lx "{serial}" /sys/block/vd*/serial 2>/dev/null); do usleep 10000; done; echo $f'
+    find = f'until f=$(grep -lx "{serial}" /sys/block/vd*/serial 2>/dev/null); do usleep 50000; done; echo $f'
     return f"/dev/{shell.run(find).output.split('/')[3]}"
 
 

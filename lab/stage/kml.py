@@ -9,8 +9,9 @@ from lab import faults
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.programs import programs_disk
+from lab.stage import partitions
 
-PROGRAMS = "/usr/lib/shimos-test"
+PROGRAMS = partitions.PROGRAMS
 TRUSTED = "/trusted"
 
 #: A root of its own, with real programs; those in its TRUSTED may run in kernel mode.
@@ -21,7 +22,7 @@ USER = f"chroot {ROOT} /usr/bin/env PATH=/usr/sbin:/usr/bin"
 KERNEL = f"chroot {ROOT} /usr/bin/env PATH={TRUSTED}:/usr/sbin:/usr/bin"
 
 #: Waits until some program is trusted.
-UNTIL_TRUSTED = f"until {PROGRAMS}/kml_call tasks | grep -q .; do :; done"
+UNTIL_TRUSTED = f"until {PROGRAMS}/kml_call tasks | grep -q .; do sleep 0.05; done"
 
 #: Programs of the machine that are tried in kernel mode.
 REAL = ("/bin/bash", "/bin/busybox", "/usr/bin/python3", "/usr/bin/sqlite3", "/usr/bin/stress-ng")

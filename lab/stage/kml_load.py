@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED, UNTIL_TRUSTED
-from lab.stage.partitions import refused
+from lab.stage.partitions import WAIT_FOR, refused
 
 LOAD = "--pipe 1 --fork 1 --futex 1 --timer 1 --vm 1 --vm-bytes 8M"
 
@@ -21,7 +21,7 @@ def begin(machine: Machine, seconds: int) -> None:
 def end(machine: Machine, timeout: float = 90) -> None:
     """Wait until it has ended, and for its verdict."""
     # Not by the programs' names: between the two there is neither.
-    machine.run("until grep -q '^faults ' /tmp/load; do sleep .1; done", timeout=timeout)
+    machine.run(f"{WAIT_FOR} text 'faults ' /tmp/load", timeout=timeout)
     assert machine.run("cat /tmp/load").lines == ["stress 0", "fine faults", "faults 0"]
 
 

@@ -7,6 +7,7 @@ import re
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import KERNEL, USER
+from lab.stage.partitions import WAIT_FOR
 
 SQL = """
 pragma journal_mode = wal; pragma synchronous = full;
@@ -52,7 +53,7 @@ def start_redis(machine: Machine, mode: str, port: int, options: str = "") -> st
         f"redis-server --port {port} --save '' --dir /tmp --daemonize yes --pidfile {pid} --logfile {log} {options}"
     )
     answers = f"{USER} redis-cli -p {port} ping 2>&1 | grep -q PONG"
-    machine.run(f"cd /tmp; {mode} {server} >/tmp/{port}.start; until {answers}; do :; done", timeout=120)
+    machine.run(f"cd /tmp; {mode} {server} >/tmp/{port}.start; until {answers}; do sleep 0.1; done", timeout=120)
     return machine.run(f"cat {pid}").output.strip()
 
 
@@ -71,9 +72,9 @@ def redis(machine: Machine, mode: str) -> tuple[list[str], list[str]]:
         measured += re.findall(r'^"(\w+)', out, re.M)
     digests += machine.run(f"{ask} debug digest; {ask} dbsize").lines
     # by a fork, whose memory is shared until written
-    machine.run(f"{ask} bgsave; until {ask} info persistence | grep -q rdb_bgsave_in_progress:0; do :; done")
+    machine.run(f"{ask} bgsave; until {ask} info persistence | grep -q rdb_bgsave_in_progress:0; do sleep 0.1; done")
     machine.run(f"{ask} debug reload nosave")
     digests += machine.run(f"{ask} debug digest; {ask} dbsize; {ask} zrange z 100 110").lines
-    machine.run(f"{ask} shutdown nosave; while [ -e /proc/{pid} ]; do :; done", check=False)
+    machine.run(f"{ask} shutdown nosave; {WAIT_FOR} exit {pid}", check=False)
     assert "=== REDIS BUG REPORT" not in machine.run("cat /tmp/7777.log").output
     return digests, measured

@@ -19,7 +19,7 @@ ADDRESSES = {"host": 15, "web": 16, "db": 17}
 PORT = 7777
 CHECK = "/usr/lib/shimos-test/net_check"
 #: Both servers can be reached when it returns; iperf3 listens on 5201, 1451 in hex, after that.
-SERVE = f"{CHECK} serve {PORT} && iperf3 -s -D && until grep -q ':1451 .* 0A ' /proc/net/tcp6; do :; done"
+SERVE = f"{CHECK} serve {PORT} && iperf3 -s -D && until grep -q ':1451 .* 0A ' /proc/net/tcp6; do sleep 0.05; done"
 #: Not busybox's.
 PING = "/usr/bin/ping"
 _PROGRAMS = ("/usr/bin/iperf3", "/usr/sbin/ethtool", PING)

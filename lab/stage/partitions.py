@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from lab.machine import LAB_INITRD, Machine
+from lab.machine import LAB_INITRD, Machine, parse_cpu_list
 from lab.shell import Result
 
 #: Enough for a stock kernel and the lab's initrd.
 MEMORY = "512M"
+#: Where the tests' programs and scripts are on the host.
+PROGRAMS = "/usr/lib/shimos-test"
+#: Waits there for a file, a text, a value or a process's end (tests/programs/wait_for.c).
+WAIT_FOR = f"{PROGRAMS}/wait_for"
 
 
 def run_command(
@@ -35,18 +39,13 @@ def show(machine: Machine, name: str = "web") -> dict[str, Any]:
 
 
 def wait_state(machine: Machine, name: str, states: str, timeout: float = 30) -> None:
-    """Wait for the uevent-backed sysfs attribute to say one of the states (a|b)."""
-    # poll(2) on the attribute is what sysfs_notify() wakes: no interval here.
-    program = (
-        "import select,sys\n"
-        f"f=open('/sys/class/shimos/{name}/state')\n"
-        "p=select.poll(); p.register(f, select.POLLPRI|select.POLLERR)\n"
-        "while True:\n"
-        " f.seek(0); s=f.read().strip()\n"
-        f" if s in '{states}'.split('|'): break\n"
-        f" if not p.poll({int(timeout * 1000)}): sys.exit('state is still '+s)\n"
-    )
-    machine.run(f'python3 -c "{program}"', timeout=timeout + 30)
+    """Wait until the partition's state is one of these (a|b)."""
+    wait_value(machine, f"/sys/class/shimos/{name}/state", states, timeout)
+
+
+def wait_value(machine: Machine, path: str, values: str, timeout: float = 30) -> None:
+    """Wait until an attribute of sysfs is one of these (a|b); the state of a partition wakes who waits."""
+    machine.run(f"{WAIT_FOR} -t {timeout} value '{values}' {path}", timeout=timeout + 30)
 
 
 def remove(machine: Machine, name: str = "web") -> None:
@@ -69,13 +68,13 @@ def refused(machine: Machine, command: str, *words: str, status: int | None = No
 def initrd_with(machine: Machine, flavour: str, files: dict[str, str]) -> str:
     """An initrd for partitions: the lab's, and files of the machine at places of their own.
 
-    Names without a slash are the tests' modules for that kernel and programs.
+    Names without a slash are the tests' modules for that kernel, programs and scripts.
     Returns the path of it on the machine.
     """
     tree, made = f"/tmp/tree-{flavour}", f"/tmp/initrd-{flavour}"
     lines = [f"rm -rf {tree} && mkdir -p {tree}"]
     for place, source in files.items():
-        folder = f"/usr/lib/shimos-test/{machine.versions[flavour] + '/' if source.endswith('.ko') else ''}"
+        folder = f"{PROGRAMS}/{machine.versions[flavour] + '/' if source.endswith('.ko') else ''}"
         path = source if "/" in source else folder + source
         lines.append(f"install -D -m 755 {path} {tree}{place}")
     lines.append(f"(cd {tree} && find . | busybox cpio -o -H newc 2>/dev/null) >{made}.own")
@@ -110,9 +109,15 @@ class Resources:
         self._cpus = machine.online_cpus()
         self._free = machine.mem_free()
 
-    def assert_back(self) -> None:
-        """Everything that a partition took is the host's again."""
-        cpus, free = self._machine.online_cpus(), self._machine.mem_free()
-        assert cpus == self._cpus, f"CPUs {cpus} are online, before {self._cpus}"
-        assert free > self._free - self.SLACK, f"{(self._free - free) >> 20} MiB are missing"
-        assert self._machine.run("ls /sys/class/shimos").output == ""
+    def assert_back(self) -> Resources:
+        """Everything that a partition took is the host's again; returns what was measured, to go on from."""
+        now = Resources(self._machine)
+        assert now._free > self._free - self.SLACK, f"{(self._free - now._free) >> 20} MiB are missing"
+        self.assert_nothing_taken()
+        return now
+
+    def assert_nothing_taken(self) -> None:
+        """No partition is left and no CPU gone; cheap, for it does not count memory."""
+        cpus, *left = self._machine.run("cat /sys/devices/system/cpu/online; ls /sys/class/shimos").lines
+        assert parse_cpu_list(cpus) == self._cpus, f"CPUs {cpus} are online, before {self._cpus}"
+        assert not left, f"partitions are left: {left}"

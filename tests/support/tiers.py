@@ -7,6 +7,7 @@ of another kernel or machine carry ``REPETITION``; at least one of each test mus
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
@@ -25,3 +26,24 @@ def everything() -> bool:
 def rounds(everyone: int, few: int) -> int:
     """The length of a test's loop: ``everyone`` with --all, ``few`` otherwise."""
     return everyone if everything() else few
+
+
+def on_machines(
+    metafunc: pytest.Metafunc,
+    machines: Sequence[str],
+    also: Mapping[str, Collection[str]],
+    fixture: str = "make_machine",
+) -> None:
+    """Run a module's tests on several machines: all on the first one, on others by default only what differs there.
+
+    ``also`` has the names of those tests by machine.  For pytest_generate_tests, because marks of a
+    fixture's parameters would hold for all tests alike.
+    """
+    if fixture not in metafunc.fixturenames:
+        return
+    name = metafunc.function.__name__
+    chosen = [
+        pytest.param(machine, marks=() if machine == machines[0] or name in also.get(machine, ()) else REPETITION)
+        for machine in machines
+    ]
+    metafunc.parametrize(fixture, chosen, indirect=True, scope="module")

@@ -15,6 +15,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, initrd_with, remove, start
+from tests.support.tiers import REPETITION, rounds
 
 STARTS = (
     *("version", "size", "short", "no_block", "features", "old", "queues", "few_queues"),
@@ -153,7 +154,7 @@ def test_wrong_requests(stage: Stage) -> None:
 def test_fuzz(stage: Stage) -> None:
     """Random requests at full speed, rewritten while they are looked at."""
     victim = stage.victim
-    said = stage.tell(f"fuzz {victim} 20 1", timeout=120)
+    said = stage.tell(f"fuzz {victim} {rounds(20, 7)} 1", timeout=120)
     assert int(said["completions"]) > 100 and int(said["restarts"]) > 10
     stage.tell(f"reset {victim}")
     stage.tell(f"start {victim}")
@@ -174,7 +175,7 @@ def test_killed_while_fuzzing(stage: Stage) -> None:
     [
         # requests of no kind, and ids: done at once
         4711,
-        8,
+        pytest.param(8, marks=REPETITION),
         # long reads: the owner is never through
         0,
     ],
@@ -195,8 +196,8 @@ def test_ring_that_is_never_empty(stage: Stage, kind: int) -> None:
 
 def test_storms(stage: Stage) -> None:
     """RESET and START without end, and packets that mean nothing; others are heard meanwhile."""
-    stage.tell(f"storm {stage.victim} 20000", timeout=120)
-    stage.tell("packets 20000 3", timeout=120)
+    stage.tell(f"storm {stage.victim} {rounds(20000, 7000)}", timeout=120)
+    stage.tell(f"packets {rounds(20000, 7000)} 3", timeout=120)
     stage.start_all()
     stage.assert_others_work()
     stage.web.send(b"echo 'packets 300000 4' >/proc/hostile; echo EN''DED\n")
@@ -239,7 +240,7 @@ def test_network(stage: Stage) -> None:
         stage.tell(f"start {number}")
     stage.tell(f"good {number}")
     machine.shell(1).run("(ping -f -b -s 1400 10.9.0.255 >/dev/null 2>&1 &) ; true")
-    stage.tell(f"fuzz {number} 15 5", timeout=120)
+    stage.tell(f"fuzz {number} {rounds(15, 5)} 5", timeout=120)
     machine.run("pkill -x ping", check=False)
     stage.tell(f"reset {number}")
     stage.tell(f"start {number}")

@@ -12,8 +12,9 @@ import pytest
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.partition import PartitionConsole
-from lab.stage.disks import IN, TOOLS, device, inside, start_with
+from lab.stage.disks import CHROOT_TOOLS, TOOLS, device, inside, start_with
 from lab.stage.partitions import Resources, refused, remove, start
+from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(
     partitions=["6.12"], disks=[TOOLS, Disk("data", "64M"), Disk("more", "32M"), Disk("pulled", "32M")]
@@ -28,7 +29,7 @@ LOAD = (
 def start_load(shell: PartitionConsole, own: str) -> None:
     """fio in the background; /failed gets the uptime when it has failed, /fio what it said."""
     shell.run(
-        f"rm -f /failed; ({IN} {LOAD} --filename={own} >/fio 2>&1; cut -d ' ' -f 1 /proc/uptime >/failed) </dev/null &"
+        f"rm -f /failed; ({CHROOT_TOOLS} {LOAD} --filename={own} >/fio 2>&1; cut -d ' ' -f 1 /proc/uptime >/failed) </dev/null &"
         f" n=0; until [ $n -gt 200 ]; do usleep 10000; read n x </sys/block/{own[5:]}/stat; done",
     )
 
@@ -46,7 +47,7 @@ def seconds_to_failure(machine: Machine, shell: PartitionConsole, command: str) 
 def assert_alive_without(shell: PartitionConsole, own: str) -> None:
     """The partition works, the disk is no more, nothing hangs."""
     shell.run(f"until [ ! -e /sys/block/{own[5:]} ]; do usleep 10000; done")
-    shell.run(f"{IN} true && ! ps -o stat,comm | grep '^D.*fio'")
+    shell.run(f"{CHROOT_TOOLS} true && ! ps -o stat,comm | grep '^D.*fio'")
 
 
 @contextmanager
@@ -159,11 +160,11 @@ def test_back_end_unloaded(machine: Machine) -> None:
 
 
 def test_killed(machine: Machine) -> None:
-    """Ten ends in the middle of fio: memory comes back, the disk is free at once."""
+    """Killed or removed in the middle of fio, in turn: memory comes back, the disk is free at once."""
     disk = machine.disk("data")
     machine.run("modprobe shimos_backend")
     before = Resources(machine)
-    for turn in range(10):
+    for turn in range(rounds(10, 2)):
         shell = start_with(machine, disk)
         start_load(shell, inside(shell, disk))
         if turn % 2:
@@ -185,7 +186,10 @@ def test_failing_disk(machine: Machine) -> None:
     with mapped(machine, table) as bad:
         shell = start_with(machine, bad)
         own = inside(shell, bad)
-        read, write = f"{IN} dd if={own} of=/dev/null iflag=direct", f"{IN} dd of={own} if=/dev/zero oflag=direct"
+        read, write = (
+            f"{CHROOT_TOOLS} dd if={own} of=/dev/null iflag=direct",
+            f"{CHROOT_TOOLS} dd of={own} if=/dev/zero oflag=direct",
+        )
         for command, good in ((f"{read} skip", 2047), (f"{write} seek", 2047), (f"{read} skip", 3072)):
             shell.run(f"{command}={good} count=1")
             wrong = shell.run(f"{command}=2500 count=1", check=False)
@@ -209,7 +213,7 @@ def test_pulled_disk(machine: Machine) -> None:
     start_load(shell, own)
     pull = f"echo 1 >$(readlink -f /sys/block/{disk[5:]}/device/..)/remove"
     assert seconds_to_failure(machine, shell, pull) < 5
-    shell.run(f"dd if={inside(shell, other)} of=/dev/null bs=64k count=64 && {IN} true")
+    shell.run(f"dd if={inside(shell, other)} of=/dev/null bs=64k count=64 && {CHROOT_TOOLS} true")
     machine.run(f"shimos detach web --disk {disk}")
     shell.close()
     remove(machine)

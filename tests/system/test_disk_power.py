@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 
@@ -12,25 +13,14 @@ from lab.machine import Machine
 from lab.partition import PartitionConsole
 from lab.stage.disks import inside, programs, stock_modules
 from lab.stage.partitions import Resources, initrd_with, remove, start
+from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(partitions=["6.1"], disks=[Disk("data", "64M")])
 
-CUTS = 50
-#: Rows are committed one by one; what is printed after a commit has been promised.  EXTRA, for with FULL a
-#: commit in DELETE mode (the unlink of the journal) may be lost on any disk, as SQLite documents.
-WORK = """#!/bin/busybox sh
-mkdir -p /m && mount -t ext4 $1 /m || exit
-{
-  echo "PRAGMA journal_mode=$2; PRAGMA synchronous=EXTRA; CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, x BLOB);"
-  n=$3
-  while :; do
-    n=$((n + 1))
-    echo "INSERT INTO t VALUES ($n, randomblob(2000)); SELECT 'committed ' || max(id) || '.' FROM t;"
-  done
-} | sqlite3 -bail /m/db
-echo "the database ended"
-umount -l /m
-"""
+#: What is gone from one moment to the next, half of the time the partition; and the database's ways to commit.
+ENDS = ("kill", "detach", "kill", "unload")
+MODES = ("WAL", "DELETE")
+CUTS = rounds(50, len(ENDS) * len(MODES))
 #: Some kernels have ext4 built in.
 LOAD = "for module in /modules/*; do [ ! -e $module ] || insmod $module; done"
 CHECK = "PRAGMA integrity_check; SELECT count(*), coalesce(max(id), 0), coalesce(sum(length(x) = 2000), 0) FROM t;"
@@ -57,16 +47,15 @@ def rows(machine: Machine, disk: str, promised: int) -> int:
 def work(shell: PartitionConsole, disk: str, mode: str, done: int, more: int) -> None:
     """Commit in the background; returns after some commits."""
     own = inside(shell, disk)
-    shell.run(f"(/work {own} {mode} {done} >/dev/console 2>&1 </dev/null &)")
+    shell.run(f"(/commit-rows {own} {mode} {done} >/dev/console 2>&1 </dev/null &)")
     shell.expect(rf"committed {done + more}\.".encode(), timeout=120)
 
 
 def test_power_cuts(fresh_machine: Machine) -> None:
-    """Fifty cuts, half of them of the partition and half of the back end: no promised row is lost."""
+    """Cut off half of the time the partition and half of the time the back end: no promised row is lost."""
     disk, chance = fresh_machine.disk("data"), random.Random(4)
-    fresh_machine.put("/tmp/work", WORK.encode(), 0o755)
     files = {
-        "/work": "/tmp/work",
+        "/commit-rows": "commit-rows",
         **stock_modules(fresh_machine, "6.1", "ext4"),
         **programs(fresh_machine, "/usr/bin/sqlite3"),
     }
@@ -76,18 +65,17 @@ def test_power_cuts(fresh_machine: Machine) -> None:
     start(fresh_machine, more=f"--initrd {initrd}")
     fresh_machine.partition("web").run(LOAD)
     done = 0
-    for _ in range(CUTS):
+    for end, mode in itertools.islice(itertools.cycle(itertools.product(ENDS, MODES)), CUTS):
         fresh_machine.run(f"shimos attach web --disk {disk}")
-        work(fresh_machine.partition("web"), disk, chance.choice(["WAL", "DELETE"]), done, chance.randint(1, 25))
-        kill = chance.random() < 0.5
-        if kill:
+        work(fresh_machine.partition("web"), disk, mode, done, chance.randint(1, 25))
+        if end == "kill":
             fresh_machine.run("shimos kill web && shimos detach web --disk " + disk)
             fresh_machine.partition("web").close()
         else:
-            fresh_machine.run(chance.choice([f"shimos detach web --force --disk {disk}", "rmmod shimos_backend"]))
+            fresh_machine.run(f"shimos detach web --force --disk {disk}" if end == "detach" else "rmmod shimos_backend")
             fresh_machine.partition("web").expect(b"the database ended", timeout=60)
         done = rows(fresh_machine, disk, committed(fresh_machine))
-        if kill:
+        if end == "kill":
             fresh_machine.run("shimos restart web", timeout=120)
             fresh_machine.partition("web").run(LOAD)
         else:

@@ -8,7 +8,7 @@ from lab.devices import Disk
 from lab.machine import Machine
 from lab.partition_root import partition_root
 from lab.stage.disks import device, inside, start_with
-from lab.stage.partitions import Resources, refused, remove, show, wait_state
+from lab.stage.partitions import Resources, refused, remove, show, wait_state, wait_value
 
 #: Seconds for systemd in an emulated machine that has other work too.
 BOOT = 240.0
@@ -39,7 +39,7 @@ def test_debian(fresh_machine: Machine) -> None:
             f"echo {life} >/root/note && fio --name=x --size=16M --rw=randrw --verify=crc32c --unlink=1", timeout=120
         )
         console.run("systemctl reboot --no-block")
-        fresh_machine.run("until [ $(cat /sys/class/shimos/web/starts) = 2 ]; do sleep 0.05; done", timeout=BOOT)
+        wait_value(fresh_machine, "/sys/class/shimos/web/starts", "2", BOOT)
         wait_state(fresh_machine, "web", "running", BOOT)
         console.close()
     assert len(boots) == 2 and show(fresh_machine)["starts"] == 2
@@ -66,11 +66,11 @@ def test_older_kernel(fresh_machine: Machine) -> None:
         if life == 1:
             shell.run("seq 200000 >/m/seq && umount /m")
             shell.send(b"reboot -f\n")
-            fresh_machine.run("until [ $(cat /sys/class/shimos/web/starts) = 2 ]; do sleep 0.05; done", timeout=60)
+            wait_value(fresh_machine, "/sys/class/shimos/web/starts", "2", 60)
             wait_state(fresh_machine, "web", "running")
             shell.close()
             shell = fresh_machine.partition("web")
-            shell.run(f"/setup {tools.split('/')[-1]}")
+            shell.run(f"/mount-tools {tools.split('/')[-1]}")
     assert shell.run("md5sum </m/seq").output == fresh_machine.run("seq 200000 | md5sum").output
     shell.run("umount /m")
     shell.close()

@@ -10,8 +10,9 @@ import pytest
 
 from lab.devices import Disk
 from lab.machine import Machine
-from lab.stage.disks import IN, TOOLS, device, inside, start_with
-from lab.stage.partitions import Resources, refused, remove, show, wait_state
+from lab.stage.disks import CHROOT_TOOLS, TOOLS, device, inside, start_with
+from lab.stage.partitions import Resources, refused, remove, show, wait_state, wait_value
+from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(
     partitions=["6.12"],
@@ -52,8 +53,8 @@ def test_data(machine: Machine) -> None:
     shell = start_with(machine, disk)
     own, scan = inside(shell, disk), device(machine, disk)["direct_bytes"]
     with watched_bios(machine, disk) as bios:
-        shell.run(f"{IN} {FIO} --name=mixed --rw=randrw --filename={own}", timeout=300)
-        shell.run(f"{IN} {FIO} --name=left --rw=randwrite --do_verify=0 --filename={own}", timeout=300)
+        shell.run(f"{CHROOT_TOOLS} {FIO} --name=mixed --rw=randrw --filename={own}", timeout=300)
+        shell.run(f"{CHROOT_TOOLS} {FIO} --name=left --rw=randwrite --do_verify=0 --filename={own}", timeout=300)
     known = device(machine, disk)
     assert known["direct_bytes"] == known["read_bytes"] + known["write_bytes"] > 80 << 20
     assert known["copied_bytes"] == known["errors"] == 0
@@ -72,7 +73,8 @@ def test_file_system(machine: Machine) -> None:
     machine.run(f"mkfs.ext4 -q -F {disk}")
     shell = start_with(machine, disk)
     shell.run(f"mkdir /t/mnt/disk && mount -t ext4 {inside(shell, disk)} /t/mnt/disk")
-    shell.run(f"{IN} stress-ng --iomix 2 --iomix-bytes 16M --verify --temp-path /mnt/disk --timeout 8", timeout=200)
+    load = f"stress-ng --iomix 2 --iomix-bytes 16M --verify --temp-path /mnt/disk --timeout {rounds(8, 3)}"
+    shell.run(f"{CHROOT_TOOLS} {load}", timeout=200)
     sums = "find {0} -type f | sort | xargs cat | md5sum"
     shell.run("cp -r /t/usr/lib/python3* /t/mnt/disk/ && cd / && umount /t/mnt/disk", timeout=120)
     there = shell.run(sums.format("/t/usr/lib/python3*")).output
@@ -95,7 +97,7 @@ def test_flush(machine: Machine) -> None:
         counted = device(machine, disk)["others"]
         stat = int(machine.run(f"awk '{{print $16}}' /sys/block/{disk[5:]}/stat").output)
         with watched_bios(machine, disk) as bios:
-            shell.run(f"{IN} dd if=/dev/zero of={own} bs=64k count=8 {how} status=none")
+            shell.run(f"{CHROOT_TOOLS} dd if=/dev/zero of={own} bs=64k count=8 {how} status=none")
         assert bios["flushes"] == device(machine, disk)["others"] - counted, how
         assert flushes <= bios["flushes"] <= flushes + 1, (how, bios)
         assert int(machine.run(f"awk '{{print $16}}' /sys/block/{disk[5:]}/stat").output) >= stat + flushes
@@ -113,18 +115,18 @@ def test_discard(machine: Machine) -> None:
 
     shell = start_with(machine, image)
     own = inside(shell, image)
-    shell.run(f"{IN} dd if=/dev/urandom of={own} bs=1M count=32 oflag=direct status=none")
+    shell.run(f"{CHROOT_TOOLS} dd if=/dev/urandom of={own} bs=1M count=32 oflag=direct status=none")
     assert allocated() >= 32 << 20
-    shell.run(f"{IN} blkdiscard --length 16M {own}")
+    shell.run(f"{CHROOT_TOOLS} blkdiscard --length 16M {own}")
     assert 16 << 20 <= allocated() < 17 << 20
     assert shell.run(f"cmp -n {16 << 20} {own} /dev/zero").output == ""
-    shell.run(f"{IN} blkdiscard --zeroout --offset 16M --length 8M {own}")
+    shell.run(f"{CHROOT_TOOLS} blkdiscard --zeroout --offset 16M --length 8M {own}")
     assert shell.run(f"cmp -n {24 << 20} {own} /dev/zero").output == ""
     assert shell.run(f"cmp -n {25 << 20} {own} /dev/zero", check=False).status == 1
-    shell.run(f"{IN} mkfs.ext4 -q -F {own} && mkdir /m/disk && mount {own} /m/disk")
+    shell.run(f"{CHROOT_TOOLS} mkfs.ext4 -q -F {own} && mkdir /m/disk && mount {own} /m/disk")
     shell.run("dd if=/dev/urandom of=/m/disk/x bs=1M count=30 && sync && rm /m/disk/x && sync")
     full = allocated()
-    shell.run(f"mount --bind /m/disk /t/mnt && {IN} fstrim /mnt && umount /t/mnt && umount /m/disk")
+    shell.run(f"mount --bind /m/disk /t/mnt && {CHROOT_TOOLS} fstrim /mnt && umount /t/mnt && umount /m/disk")
     assert allocated() < full - (20 << 20), (allocated(), full)
     shell.close()
     remove(machine)
@@ -157,10 +159,10 @@ def test_large_blocks(machine: Machine) -> None:
     own = inside(shell, disk)
     queue = f"/sys/block/{own[5:]}/queue"
     assert shell.run(f"cat {queue}/logical_block_size {queue}/physical_block_size").lines == ["4096", "4096"]
-    assert shell.run(f"{IN} dd if={own} of=/dev/null bs=512 count=1 iflag=direct", check=False).status
+    assert shell.run(f"{CHROOT_TOOLS} dd if={own} of=/dev/null bs=512 count=1 iflag=direct", check=False).status
     fio = FIO.replace("512/40:4k/40", "4k/80").replace("blockalign=512", "blockalign=4k")
-    shell.run(f"{IN} {fio} --name=mixed --rw=randrw --filename={own}", timeout=200)
-    shell.run(f"{IN} mkfs.ext4 -q -F {own} && mount {own} /m && seq 100000 >/m/seq && umount /m")
+    shell.run(f"{CHROOT_TOOLS} {fio} --name=mixed --rw=randrw --filename={own}", timeout=200)
+    shell.run(f"{CHROOT_TOOLS} mkfs.ext4 -q -F {own} && mount {own} /m && seq 100000 >/m/seq && umount /m")
     shell.close()
     remove(machine)
     machine.run(
@@ -194,7 +196,7 @@ def test_images(machine: Machine) -> None:
     assert [shell.run(f"blockdev --getsize64 {d}").output for d in (whole, part)] == ["4194304\n", "1048576\n"]
     assert shell.run(f"md5sum <{whole}").output == machine.run(f"md5sum <{with_text}").output
     assert shell.run(f"dd if=/dev/zero of={whole} count=1", check=False).status
-    shell.run(f"{IN} dd if=/dev/zero of={part} bs=64k count=16 oflag=direct")
+    shell.run(f"{CHROOT_TOOLS} dd if=/dev/zero of={part} bs=64k count=16 oflag=direct")
     shell.close()
     remove(machine)
     machine.run(f"cmp -n {1 << 20} /var/tmp/part.img /dev/zero && cmp -i {1 << 20} /var/tmp/part.img {with_text}")
@@ -205,7 +207,7 @@ def test_limits(machine: Machine) -> None:
     """iops= and bw= hold, and without them it is several times as fast."""
     disk = machine.disk("data")
     machine.run("mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup")
-    fio = f"{IN} fio --name=x --ioengine=libaio --direct=1 --time_based --runtime=4 --output-format=json"
+    fio = f"{CHROOT_TOOLS} fio --name=x --ioengine=libaio --direct=1 --time_based --runtime={rounds(4, 2)} --output-format=json"
 
     def measured(options: str, load: str) -> dict[str, float]:
         shell = start_with(machine, f"{disk}{options}")
@@ -228,23 +230,22 @@ def test_while_running(machine: Machine) -> None:
     disk, four = machine.disk("data"), machine.disk("four")
     before = Resources(machine)
     shell = start_with(machine)
-    for turn in range(3):
+    for turn in range(rounds(3, 2)):
         machine.run(f"shimos attach web --disk {disk} --disk {four}")
         names = [inside(shell, d)[5:] for d in (disk, four)]
         shell.run(f"echo {turn} | dd of=/dev/{names[0]} conv=fsync 2>/dev/null")
-        shell.run(f"(echo >/open; until [ -e /close ]; do usleep 10000; done) 3</dev/{names[1]} & echo $! >/reader")
-        shell.run("until [ -e /open ]; do usleep 10000; done")
+        shell.run(f"(echo >/open; until [ -e /close ]; do usleep 50000; done) 3</dev/{names[1]} & echo $! >/reader")
+        shell.run("until [ -e /open ]; do usleep 50000; done")
         machine.run(f"shimos detach web --disk {disk}")
         text = refused(machine, f"shimos detach web --disk {four}", "in use in web", "--force")
         assert "let go" in text
-        shell.run("rm /open; touch /close; while [ -d /proc/$(cat /reader) ]; do :; done; rm /close")
+        shell.run("rm /open; touch /close; while [ -d /proc/$(cat /reader) ]; do usleep 50000; done; rm /close")
         machine.run(f"shimos detach web --disk {four}")
         assert machine.run(f"head -n 1 {disk}").output == f"{turn}\n"
         assert not [n for n in names if n in shell.run("ls /sys/block").output.split()]
     # whoever looks for partitions on a new disk is not its user
-    machine.run(
-        f"for n in $(seq 20); do shimos attach web --disk {four} && shimos detach web --disk {four} || exit; done"
-    )
+    again = f"shimos attach web --disk {four} && shimos detach web --disk {four}"
+    machine.run(f"for n in $(seq {rounds(20, 5)}); do {again} || exit; done")
     shell.close()
     remove(machine)
     before.assert_back()
@@ -269,11 +270,11 @@ def test_restart(machine: Machine) -> None:
         elif turn == 1:
             starts = show(machine)["starts"]
             shell.send(b"reboot -f\n")
-            machine.run(f"until [ $(cat /sys/class/shimos/web/starts) -gt {starts} ]; do sleep 0.02; done", timeout=60)
+            wait_value(machine, "/sys/class/shimos/web/starts", f"{starts + 1}", 60)
             wait_state(machine, "web", "running")
             shell.close()
             shell = machine.partition("web")
-    shell.run(f"/setup {tools} && {IN} true")
+    shell.run(f"/mount-tools {tools} && {CHROOT_TOOLS} true")
     assert device(machine, disk)["id"] == number and device(machine, disk)["queues"] == 1
     shell.close()
     remove(machine)

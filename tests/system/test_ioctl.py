@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, start
+from tests.support.tiers import rounds
 
 FUZZ = "/usr/lib/shimos-test/ioctl_fuzz"
 
 
 def test_nonsense_without_partitions(machine: Machine) -> None:
     before = Resources(machine)
-    for seed in range(4):
+    for seed in range(rounds(4, 2)):
         result = machine.run(f"{FUZZ} {seed} 3000", timeout=300)
         assert " 0 failures" in result.output
     before.assert_back()
@@ -21,7 +22,7 @@ def test_nonsense_beside_a_partition(fresh_machine: Machine) -> None:
     """Ids that exist: it may be killed or removed, and nothing else happens."""
     before = Resources(fresh_machine)
     start(fresh_machine)
-    for seed in range(10, 13):
+    for seed in range(10, 10 + rounds(3, 1)):
         fresh_machine.run(f"{FUZZ} {seed} 3000", timeout=300, check=False)
     fresh_machine.run("shimos rm --force web", check=False)
     before.assert_back()

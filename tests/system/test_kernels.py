@@ -8,6 +8,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start
+from tests.support.tiers import REPETITION
 
 
 def check_partition(machine: Machine, flavour: str, more: str = "") -> None:
@@ -19,7 +20,7 @@ def check_partition(machine: Machine, flavour: str, more: str = "") -> None:
     remove(machine, "k")
 
 
-@pytest.mark.parametrize("host", ["6.1", "6.12"])
+@pytest.mark.parametrize("host", ["6.1", pytest.param("6.12", marks=REPETITION)])
 def test_host_with_partitions(host: str) -> None:
     """Host 6.1 with 6.12 and the reverse, and each with its own version."""
     with Machine(kernel=host) as machine:
@@ -41,7 +42,7 @@ def test_updated_kernels() -> None:
         machine.assert_dmesg_clean()
 
 
-@pytest.mark.parametrize("flavour", ["6.1-rt", "6.12-rt"])
+@pytest.mark.parametrize("flavour", [pytest.param("6.1-rt", marks=REPETITION), "6.12-rt"])
 def test_realtime_partition(flavour: str) -> None:
     """Debian's rt kernels as partitions of an ordinary host."""
     with Machine(partitions=(flavour,)) as machine:

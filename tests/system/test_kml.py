@@ -9,7 +9,9 @@ import pytest
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED, both
-from lab.stage.partitions import refused
+from lab.stage.partitions import WAIT_FOR, refused
+from tests.support import tiers
+from tests.support.tiers import rounds
 
 WILD = (
     *("null", "read-kernel-hole", "non-canonical", "read-only", "no-access", "no-exec", "recursion"),
@@ -18,28 +20,16 @@ WILD = (
     *("undefined", "breakpoint", "divide", "bad-segment", "abort"),
 )
 
-PYTHON = r"""
-import hashlib, os, signal, subprocess, sys, threading, time
-def work(results, n):
-    for i in range(20):
-        results[n] = hashlib.sha256(bytes([n]) * 50000 + results[n]).digest()
-results = [b""] * 8
-threads = [threading.Thread(target=work, args=(results, n)) for n in range(8)]
-[t.start() for t in threads]; [t.join() for t in threads]
-print(hashlib.sha256(b"".join(results)).hexdigest())
-seen = []
-signal.signal(signal.SIGALRM, lambda *a: seen.append(1))
-signal.setitimer(signal.ITIMER_REAL, .002, .002)
-while len(seen) < 50: sum(range(1000))
-signal.setitimer(signal.ITIMER_REAL, 0)
-children = [os.fork() for _ in range(3)]
-if 0 in children: os._exit(children.index(0) + len(children))
-print(sorted(os.waitstatus_to_exitcode(os.waitpid(c, 0)[1]) for c in children))
-print(subprocess.run(["/bin/ls", "/"], capture_output=True, text=True).stdout)
-"""
+#: What is another way in the kernel on these machines: entry and exit, promotion, faults and traps.
+DIFFERENT = ("test_mode", "test_the_stock_way", "test_wild_programs")
 
 
-@pytest.fixture(scope="module", params=kml.MACHINES)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the machines for each test."""
+    tiers.on_machines(metafunc, list(kml.MACHINES), {"6.1": DIFFERENT, "6.12-intel": DIFFERENT})
+
+
+@pytest.fixture(scope="module")
 def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
     """Each kind of machine, for all tests of this file."""
     return lambda: kml.start(**kml.MACHINES[request.param])
@@ -114,8 +104,7 @@ def test_shell(machine: Machine) -> None:
 
 def test_python(machine: Machine) -> None:
     """Threads, signals, fork and exec from a dynamic program."""
-    machine.put("/root/work.py", PYTHON.encode())
-    assert both(machine, "/usr/bin/python3", "/root/work.py").count("\n") > 15
+    assert both(machine, "/usr/bin/python3", f"{PROGRAMS}/threads_and_signals.py").count("\n") > 15
 
 
 def test_sqlite(machine: Machine) -> None:
@@ -130,7 +119,7 @@ def test_sqlite(machine: Machine) -> None:
 def test_stress(machine: Machine) -> None:
     """stress-ng verifies what it does: signals, pipes, futexes, mappings, timers, context switches."""
     load = "--pipe 1 --mmap 1 --mmap-bytes 16M --fork 1 --futex 1 --timer 1 --sigq 1 --switch 1 --vm 1 --vm-bytes 16M"
-    result = machine.run(f"cd /tmp && {TRUSTED}/stress-ng --verify -q -t 5 {load}", timeout=90)
+    result = machine.run(f"cd /tmp && {TRUSTED}/stress-ng --verify -q -t {rounds(5, 2)} {load}", timeout=90)
     assert "fail" not in result.output
 
 
@@ -149,5 +138,5 @@ def test_unload(machine: Machine) -> None:
     assert kml.status(machine)["tasks"] == "1"
     pid = machine.run(f"{PROGRAMS}/kml_call tasks").output.strip()
     assert machine.run(f"cat /proc/{pid}/comm").output.strip() == "busybox"
-    machine.run(f"kill -9 {pid}; while [ -e /proc/{pid} ]; do sleep .1; done; rmmod shimos_kml; modprobe shimos_kml")
+    machine.run(f"kill -9 {pid}; {WAIT_FOR} exit {pid}; rmmod shimos_kml; modprobe shimos_kml")
     assert machine.run(f"{TRUSTED}/kml_basic 1").lines[0] == "cpl 0"

@@ -61,6 +61,7 @@ def test_below(machine: Machine) -> None:
         ("chmod o+w bad", "root's alone"),
         ("chown 1000 bad", "root's alone"),
     ],
+    ids=["group", "others", "theirs"],
 )
 def test_file_of_others(machine: Machine, then: str, reason: str) -> None:
     assert reason in refusal(machine, copy(machine, "bad", then))

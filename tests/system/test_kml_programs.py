@@ -9,8 +9,10 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage import kml
-from lab.stage.kml import KERNEL, USER
+from lab.stage.kml import KERNEL, PROGRAMS, USER
 from lab.stage.kml_programs import redis, same, sqlite
+from lab.stage.partitions import WAIT_FOR
+from tests.support import tiers
 
 #: Of Python's own tests those that ask the kernel for something and, under emulation, take seconds.
 PYTHON_TESTS = {
@@ -24,34 +26,6 @@ PYTHON_TESTS = {
     " test_posix.PosixGroupsTester",
 }
 
-#: Says of each test how it ended. (What unittest prints may be in the middle of what a test prints.)
-RUNNER = """
-import sys, unittest
-class Result(unittest.TestResult):
-    ended = []
-    def addSuccess(self, test): self.ended.append(f"{test.id()} ok")
-    def addSkip(self, test, reason): self.ended.append(f"{test.id()} skipped: {reason}")
-    def addSubTest(self, test, subtest, error): self.bad(test, error) if error else None
-    def bad(self, test, error): self.ended.append(f"{test.id()} BAD: {error[1]!r}")
-    addFailure = addError = bad
-result = Result()
-unittest.defaultTestLoader.loadTestsFromNames(f"test.{name}" for name in sys.argv[2:]).run(result)
-open(sys.argv[1], "w").writelines(f"{line}\\n" for line in sorted(result.ended))
-"""
-
-BASH = r"""
-declare -A words; shopt -s extglob
-while read -r word; do [ -z "$word" ] || ((words[$word]++)); done < <(tr -cs a-z '\n' </etc/services)
-for word in "${!words[@]}"; do echo "$word ${words[$word]}"; done | sort | sha256sum
-trap 'echo "signal $((++seen))"' USR1
-for i in {1..20}; do (kill -USR1 $$); done
-coproc tac; printf '%s\n' {1..500} >&"${COPROC[1]}"; exec {COPROC[1]}>&-; sha256sum <&"${COPROC[0]}"
-f() { [ "$1" -lt 2 ] && echo "$1" || echo $(($(f $(($1 - 1))) + $(f $(($1 - 2))))); }; f 9
-set -o pipefail; seq 100000 | head -1 | cat; echo "${PIPESTATUS[@]}"
-sleep 100 & kill $!; wait $!; echo $?
-set -m; (exit 7) & wait $!; echo $?; cat <<<"here ${BASH_VERSION%%.*}"; ulimit -n; umask; (ulimit -v 1; :) ; echo ${#words[@]}
-"""
-
 NGINX = """
 user {user}; worker_processes 2; pid /tmp/nginx.pid; error_log /tmp/nginx.error;
 events {{ worker_connections 64; }}
@@ -59,7 +33,13 @@ http {{ access_log off; sendfile {sendfile}; server {{ listen 127.0.0.1:8080; ro
 """
 
 
-@pytest.fixture(scope="module", params=["6.12", "6.1"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the machines for each test: Python's own tests take long and run on one only."""
+    both = metafunc.function.__name__ != "test_python"
+    tiers.on_machines(metafunc, ["6.12", "6.1"] if both else ["6.12"], {"6.1": ["test_bash"]})
+
+
+@pytest.fixture(scope="module")
 def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
     """With a root of real programs, all of them trusted."""
 
@@ -83,8 +63,10 @@ def tasks(machine: Machine) -> int:
 
 
 def test_bash(machine: Machine) -> None:
-    machine.put("/tmp/script", BASH.encode())
-    out = same(machine, "bash /tmp/script").splitlines()
+    """Pipes, signals, coprocesses, jobs and limits."""
+    # the programs have a root of their own, which shares /tmp
+    machine.run(f"cp {PROGRAMS}/shell_features.bash /tmp/")
+    out = same(machine, "bash /tmp/shell_features.bash").splitlines()
     assert {"signal 20", "34", "143", "7", "here 5"} <= set(out), out
 
 
@@ -93,12 +75,11 @@ def test_sqlite(machine: Machine) -> None:
     sqlite(machine)
 
 
-@pytest.mark.parametrize("machine", ["6.12"], indirect=True, scope="module")
 @pytest.mark.parametrize("of", PYTHON_TESTS)
 def test_python(machine: Machine, of: str) -> None:
     """Each of its tests ends as in user mode, and none of them fails."""
-    machine.put("/tmp/runner.py", RUNNER.encode())
-    run = f"python3.13 /tmp/runner.py /tmp/ended {PYTHON_TESTS[of]} >/tmp/out 2>&1"
+    machine.run(f"cp {PROGRAMS}/run_unittests.py /tmp/")
+    run = f"python3.13 /tmp/run_unittests.py /tmp/ended {PYTHON_TESTS[of]} >/tmp/out 2>&1"
     ended = same(machine, f"sh -c '{run}; echo $?; cat /tmp/ended'").splitlines()
     bad = [line for line in ended if "BAD" in line]
     assert ended[0] == "0" and not bad, bad
@@ -125,7 +106,7 @@ def nginx(machine: Machine, mode: str, user: str, sendfile: str) -> list[str]:
     assert "Requests/sec" in wrk and "Socket errors" not in wrk and "Non-2xx" not in wrk, wrk
     assert int(re.findall(r"(\d+) requests in", wrk)[0]) > 10
     pid = machine.run("cat /tmp/nginx.pid").output.strip()
-    machine.run(f"kill -QUIT {pid}; while [ -e /proc/{pid} ]; do :; done")
+    machine.run(f"kill -QUIT {pid}; {WAIT_FOR} exit {pid}")
     log = machine.run("cat /tmp/nginx.error; rm /tmp/nginx.error").output
     assert not re.search(r"\[(alert|crit|emerg|error)\](?!.*No such file)", log), log
     return out

@@ -9,33 +9,26 @@ import pytest
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
-from lab.stage.partitions import refused
+from lab.stage.partitions import WAIT_FOR, refused
+from tests.support import tiers
+from tests.support.tiers import rounds
 
 NO_CHILD = "/sys/module/shimos_kml/parameters/no_child"
 
-#: Runs a guest of one instruction, hlt, and says why the guest was left.
-GUEST = """
-import ctypes, fcntl, mmap, os, struct
-kvm = os.open("/dev/kvm", os.O_RDWR)
-vm = fcntl.ioctl(kvm, 0xAE01, 0)
-memory = mmap.mmap(-1, 0x1000)
-memory[0] = 0xF4
-address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-fcntl.ioctl(vm, 0x4020AE46, struct.pack("<IIQQQ", 0, 0, 0, 0x1000, address))
-cpu = fcntl.ioctl(vm, 0xAE41, 0)
-state = mmap.mmap(cpu, fcntl.ioctl(kvm, 0xAE04, 0))
-print("ready", flush=True)
-special = bytearray(312)
-fcntl.ioctl(cpu, 0x8138AE83, special)
-struct.pack_into("<QIH", special, 0, 0, 0xFFFF, 0)
-fcntl.ioctl(cpu, 0x4138AE84, special)
-fcntl.ioctl(cpu, 0x4090AE82, struct.pack("<18Q", *[0] * 17, 2))
-fcntl.ioctl(cpu, 0xAE80, 0)
-print("left for", struct.unpack_from("<I", state, 8)[0])
-"""
+
+#: By machine, what another kernel or CPU may do in another way.
+DIFFERENT = {
+    "6.1": ("test_giving_up_rights", "test_child_without_memory"),
+    "6.12-intel": ("test_giving_up_rights", "test_no_kvm_of_intel"),
+}
 
 
-@pytest.fixture(scope="module", params=["6.12", "6.1", "6.12-intel"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the machines for each test."""
+    tiers.on_machines(metafunc, ["6.12", "6.1", "6.12-intel"], DIFFERENT)
+
+
+@pytest.fixture(scope="module")
 def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
     """Each kind of machine, for all tests of this file."""
     return lambda: kml.start(**kml.MACHINES[request.param])
@@ -67,7 +60,7 @@ def test_giving_up_rights(machine: Machine, what: str) -> None:
 @pytest.mark.parametrize("what", ["threads", "one-thread"])
 def test_threads(machine: Machine, what: str) -> None:
     """Who shares memory with the one that gave them up leaves too, whatever it does."""
-    for _ in range(5):
+    for _ in range(rounds(5, 2)):
         assert rights(machine, what) == ["cpl 0", "threads at 0: 0 at 3: 4", "cpl 3"]
 
 
@@ -96,12 +89,7 @@ def test_exec_after(machine: Machine) -> None:
 
 def test_a_server_and_its_worker(machine: Machine) -> None:
     """As many servers do: the parent stays root's, the child becomes another user."""
-    script = (
-        'import os\np = os.fork()\nif not p: os.setuid(1000); sum(range(10**5)); os._exit(os.system("exit 3") >> 8)\n'
-    )
-    script += "print(os.waitstatus_to_exitcode(os.wait()[1]))"
-    machine.put("/root/worker.py", script.encode())
-    assert kml.both(machine, "/usr/bin/python3", "/root/worker.py") == "3\n"
+    assert kml.both(machine, "/usr/bin/python3", f"{PROGRAMS}/fork_worker.py") == "3\n"
 
 
 def test_child_without_memory(machine: Machine) -> None:
@@ -121,12 +109,12 @@ def test_no_guests(machine: Machine) -> None:
     """A trusted program that would run a guest is killed before it does; another one may."""
     if machine.run("modprobe kvm_amd", check=False).status:
         pytest.skip("the emulated CPU has no virtualization")
-    machine.put("/root/guest.py", GUEST.encode())
-    assert machine.run("/usr/bin/python3 /root/guest.py").lines == ["ready", "left for 5"]
-    killed = machine.run(f"{TRUSTED}/python3 /root/guest.py", check=False)
+    guest = f"{PROGRAMS}/run_guest.py"
+    assert machine.run(f"/usr/bin/python3 {guest}").lines == ["ready", "left for 5"]
+    killed = machine.run(f"{TRUSTED}/python3 {guest}", check=False)
     assert killed.status == 137 and "left" not in killed.output
     assert "would run a virtual machine in kernel mode: killed" in machine.dmesg()
-    assert machine.run("/usr/bin/python3 /root/guest.py").lines == ["ready", "left for 5"]
+    assert machine.run(f"/usr/bin/python3 {guest}").lines == ["ready", "left for 5"]
 
 
 def test_no_kvm_of_intel(machine: Machine) -> None:
@@ -144,4 +132,4 @@ def test_busy(machine: Machine) -> None:
     out = machine.run(loops, timeout=120).lines
     assert out.count("threads at 0: 0 at 3: 4") == 18 and len(out) == 54
     assert kml.status(machine)["tasks"] == "1"
-    machine.run("pid=$(pgrep -x busybox); kill $pid; while [ -e /proc/$pid ]; do sleep .1; done")
+    machine.run(f"pid=$(pgrep -x busybox); kill $pid; {WAIT_FOR} exit $pid")

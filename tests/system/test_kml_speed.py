@@ -9,9 +9,10 @@ import pytest
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
+from tests.support.tiers import REPETITION
 
 
-@pytest.fixture(scope="module", params=["6.12", "6.1"])
+@pytest.fixture(scope="module", params=["6.12", pytest.param("6.1", marks=REPETITION)])
 def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
     """One CPU, whose clock advances by a nanosecond for each instruction."""
     return lambda: kml.start(kernel=request.param, icount=True, cpus=1)

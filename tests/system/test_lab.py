@@ -158,47 +158,48 @@ def test_running_code_can_be_changed_with_one_thread(fresh_machine: Machine) -> 
     assert out == [f"thread {n}: 0 of 300 stale" for n in range(3)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        FAULT,
-        FAULT.replace("Oops: int3", "int3"),
-        FAULT.replace("0f <1f> 44 00 00", "e9 <01> 02 00 00"),
-        FAULT.replace("0f <1f> 44 00 00", "66 <90> 44 00 00"),
-        "early\n" * 50 + FAULT,
-        "shimos_ikc: loading out-of-tree module taints kernel.\n" + FAULT,
-        LOST_TIMER,
-        LOST_TIMER_6_1,
-    ],
-)
+KNOWN = {
+    "oops": FAULT,
+    "int3": FAULT.replace("Oops: int3", "int3"),
+    "a jump": FAULT.replace("0f <1f> 44 00 00", "e9 <01> 02 00 00"),
+    "two bytes": FAULT.replace("0f <1f> 44 00 00", "66 <90> 44 00 00"),
+    "after other lines": "early\n" * 50 + FAULT,
+    "after our modules": "shimos_ikc: loading out-of-tree module taints kernel.\n" + FAULT,
+    "lost timer": LOST_TIMER,
+    "lost timer of 6.1": LOST_TIMER_6_1,
+}
+
+
+@pytest.mark.parametrize("text", KNOWN.values(), ids=KNOWN)
 def test_known_fault(text: str) -> None:
     assert faults.emulator_fault(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Kernel panic - not syncing: VFS: Unable to mount root fs",
-        FAULT.replace("/0x430", "/0x430 [shimos_kml]"),
-        FAULT.replace("RIP: 0010:", "RIP: 0033:"),
-        FAULT.replace("0f <1f>", "cc <1f>"),  # a breakpoint that nobody owns
-        FAULT.replace("0f <1f>", "1f <1f>"),
-        FAULT.replace("1f> 44 00 00", "1f>"),
-        FAULT.replace("int3: 0000", "general protection fault"),
-        FAULT.replace("[#1]", "[#2]"),
-        "BUG: unable to handle page fault\n" + FAULT,
-        FAULT.split("RIP")[0],
-        FAULT.split("Code")[0],
-        "shimos_ikc: loading out-of-tree module taints kernel.\n" + LOST_TIMER,
-        LOST_TIMER.replace("default_idle", "shimos_spin"),
-        LOST_TIMER.replace("on cpu=2", "on cpu=1"),
-        LOST_TIMER_6_1.replace("on cpu=1", "on cpu=2"),
-        LOST_TIMER_6_1.replace("native_safe_halt", "acpi_idle_enter"),
-        LOST_TIMER.replace("kthread timer wakeup", "kthread wakeup"),
-        "BUG: unable to handle page fault\n" + LOST_TIMER,
-    ],
-)
+#: Each is not quite a known fault.
+UNKNOWN = {
+    "nothing": "",
+    "another panic": "Kernel panic - not syncing: VFS: Unable to mount root fs",
+    "in a module of ours": FAULT.replace("/0x430", "/0x430 [shimos_kml]"),
+    "in user mode": FAULT.replace("RIP: 0010:", "RIP: 0033:"),
+    "a breakpoint that nobody owns": FAULT.replace("0f <1f>", "cc <1f>"),
+    "no instruction": FAULT.replace("0f <1f>", "1f <1f>"),
+    "half an instruction": FAULT.replace("1f> 44 00 00", "1f>"),
+    "another exception": FAULT.replace("int3: 0000", "general protection fault"),
+    "not the first oops": FAULT.replace("[#1]", "[#2]"),
+    "after a page fault": "BUG: unable to handle page fault\n" + FAULT,
+    "without RIP": FAULT.split("RIP")[0],
+    "without code": FAULT.split("Code")[0],
+    "lost timer after our modules": "shimos_ikc: loading out-of-tree module taints kernel.\n" + LOST_TIMER,
+    "lost timer, not idle": LOST_TIMER.replace("default_idle", "shimos_spin"),
+    "lost timer of another CPU": LOST_TIMER.replace("on cpu=2", "on cpu=1"),
+    "lost timer of another CPU, 6.1": LOST_TIMER_6_1.replace("on cpu=1", "on cpu=2"),
+    "lost timer, not idle, 6.1": LOST_TIMER_6_1.replace("native_safe_halt", "acpi_idle_enter"),
+    "another wake-up": LOST_TIMER.replace("kthread timer wakeup", "kthread wakeup"),
+    "lost timer after a page fault": "BUG: unable to handle page fault\n" + LOST_TIMER,
+}
+
+
+@pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN)
 def test_other_faults_are_not_excused(text: str) -> None:
     assert faults.emulator_fault(text) is None
 
@@ -217,6 +218,15 @@ def test_lost_interrupt_is_recognised() -> None:
         ("ISR\t 236", "ISR\t 251 236"),
         ("32 33 34 236", "32 33 34"),
         ("RFL", "EFL"),
+    ],
+    ids=[
+        "running",
+        "interrupts off",
+        "none in service",
+        "another in service",
+        "two in service",
+        "none waits",
+        "no flags",
     ],
 )
 def test_other_states_of_a_cpu_are_not_excused(old: str, new: str) -> None:

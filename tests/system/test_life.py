@@ -8,6 +8,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start, wait_state
+from tests.support.tiers import REPETITION, everything, rounds
 
 #: How a partition can end by itself: what to type, state and cause after it.
 ENDS = {
@@ -52,7 +53,13 @@ def test_two_kernels(fresh_machine: Machine) -> None:
     fresh_machine.assert_dmesg_clean()
 
 
-@pytest.mark.parametrize("how", ENDS)
+#: Ends that differ least from others; test_rounds_of_every_end goes through them anyway.
+ALIKE = ("poweroff", "halt", "sysrq-b")
+#: Delays after which a tool is killed: before, during and after what it does.
+MOMENTS = (0.05, 0.3, 0.6, 1.0)
+
+
+@pytest.mark.parametrize("how", [pytest.param(how, marks=REPETITION) if how in ALIKE else how for how in ENDS])
 def test_ends_are_contained(machine: Machine, how: str) -> None:
     """However a partition ends, the host knows why and can start it again."""
     before = Resources(machine)
@@ -78,14 +85,14 @@ def test_stop_asks_first(machine: Machine) -> None:
     remove(machine)
 
 
-def test_thirty_rounds(fresh_machine: Machine) -> None:
+def test_rounds_of_every_end(fresh_machine: Machine) -> None:
     """Start, use, end in turn each way, start again: nothing is lost."""
     start(fresh_machine, flavour="6.1", cpus="2-3")
     remove(fresh_machine)
     before = Resources(fresh_machine)
     start(fresh_machine, flavour="6.1", cpus="2-3")
     ways = ["stop", "kill", *ENDS]
-    for round_number in range(30):
+    for round_number in range(rounds(30, len(ways))):
         web = fresh_machine.partition("web")
         assert web.run("echo $((6 * 7))").output.strip() == "42"
         web.close()
@@ -102,13 +109,14 @@ def test_thirty_rounds(fresh_machine: Machine) -> None:
 
 
 def test_killed_while_booting(fresh_machine: Machine) -> None:
-    """Killed at 50 random moments of its own boot: nothing lost, CPUs answer."""
+    """Killed at random moments of its own boot: nothing lost, CPUs answer."""
+    kills = rounds(50, 8)
     before = Resources(fresh_machine)
     start(fresh_machine, memory="256M")
     fresh_machine.run("shimos kill web")
     moments = random.Random(2009)
     killed = 0
-    for _ in range(150):
+    for _ in range(3 * kills):
         # The moments are the test's subject, not a wait for an event.
         delay = moments.uniform(0.05, 2.5)
         command = f"shimos restart --force web >/tmp/restart 2>&1 & sleep {delay:.3f}; shimos kill web; echo =$?; wait"
@@ -116,9 +124,9 @@ def test_killed_while_booting(fresh_machine: Machine) -> None:
         # a kill that came before the start finds nothing to kill
         fresh_machine.run("shimos kill web", check=False)
         assert show(fresh_machine)["state"] == "stopped"
-        if killed == 50:
+        if killed == kills:
             break
-    assert killed == 50
+    assert killed == kills
     fresh_machine.run("shimos restart web", timeout=60)
     assert fresh_machine.partition("web").run("nproc").output.strip() == "2"
     fresh_machine.partition("web").close()
@@ -185,7 +193,7 @@ def test_killed_tool_leaves_nothing(machine: Machine) -> None:
     """A tool that dies before the start takes its partition with it."""
     before = Resources(machine)
     command = run_command(machine)
-    for delay in (0.05, 0.3, 0.6, 1.0):
+    for delay in MOMENTS if everything() else MOMENTS[::2]:
         # not timeout(1): it would kill itself too and not wait for the end
         machine.run(f"{command} & sleep {delay}; kill -KILL $!; wait $!", check=False, timeout=60)
         # what had been started before the kill runs on, as it should

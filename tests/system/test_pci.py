@@ -12,7 +12,8 @@ import pytest
 from lab.devices import PciDevice
 from lab.machine import LAB_INITRD, Machine
 from lab.partition import PartitionConsole
-from lab.stage.partitions import Resources, refused, remove, run_command, show, start, wait_state
+from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, remove, run_command, show, start, wait_state
+from tests.support.tiers import REPETITION, everything, rounds
 
 #: What the tests' machine has behind PCIe ports, from bus 1 on.
 DEVICES = (
@@ -54,15 +55,9 @@ def bound(machine: Machine) -> str:
 
 def disk_of(machine: Machine, address: str) -> str:
     """The disk's name on the host; waits for it, for its driver looks for it on its own time."""
-    program = (
-        "import glob,sys,time\n"
-        f"end=time.time()+20; pattern='{sysfs(address)}/nvme/nvme*/nvme*n1'\n"
-        "while not glob.glob(pattern):\n"
-        " time.sleep(0.05)\n"
-        " if time.time()>end: sys.exit('no disk')\n"
-        "print('/dev/'+glob.glob(pattern)[0].split('/')[-1])\n"
-    )
-    return machine.run(f'python3 -c "{program}"').output.strip()
+    names = f"{sysfs(address)}/nvme/nvme*/nvme*n1"
+    found = machine.run(f"until ls -d {names} 2>/dev/null; do sleep 0.05; done", timeout=20).lines[0]
+    return f"/dev/{found.rpartition('/')[2]}"
 
 
 def fill(shell: Machine | PartitionConsole, disk: str, megabytes: int) -> str:
@@ -91,30 +86,12 @@ def keeping_busy(console: PartitionConsole, disk: str) -> Iterator[None]:
     writes = f"while :; do dd if=/dev/urandom of={disk} bs=1M seek=8 count=8 oflag=direct; done"
     for loop in (reads, reads, reads, reads, writes):
         console.run(f"({loop}) >/dev/null 2>&1 &")
-    console.run("until awk '$1 == 0 || $2 == 0 {exit 1}' /sys/block/nvme0n1/inflight; do :; done")
+    console.run("until awk '$1 == 0 || $2 == 0 {exit 1}' /sys/block/nvme0n1/inflight; do usleep 50000; done")
     yield
     console.close()
 
 
-#: Kills a partition and looks for what changes in its memory after that.
-LATE_WRITES = """
-import fcntl, json, os, struct, subprocess, time
-web = json.loads(subprocess.check_output(["shimos", "show", "web", "--json"]))
-call = 1 << 30 | 16 << 16 | 0xB7 << 8 | 11  # SHIMOS_IOC_MEMORY
-target = bytearray(struct.pack("IIII", 16, 1, web["id"], 0))
-memory = fcntl.ioctl(os.open("/dev/shimos", os.O_RDWR), call, target)
-def snapshot():
-    return [os.pread(memory, 1 << 20, start) for r in web["ranges"]
-            for start in range(r["start"], r["start"] + r["size"], 1 << 20)]
-subprocess.check_call(["shimos", "kill", "web"])
-first = snapshot()
-time.sleep(4)  # as much as was under way at most
-late = sum(a != b for a, b in zip(first, snapshot(), strict=True))
-print("MiB that changed:", late)
-"""
-
-
-@pytest.mark.parametrize("flavour", ["6.12", "6.1"])
+@pytest.mark.parametrize("flavour", ["6.12", pytest.param("6.1", marks=REPETITION)])
 def test_disk(machine: Machine, flavour: str) -> None:
     """A stock driver in the partition reads and writes with MSI-X; then the host has it again."""
     disk = disk_of(machine, DISK)
@@ -166,12 +143,11 @@ def test_killed_during_io(machine: Machine) -> None:
     beginning = "dd if=%s bs=1M count=4 iflag=direct 2>/dev/null | md5sum"
     data = machine.run(beginning % disk_of(machine, SLOW_DISK)).output
     start(machine, flavour="6.12", memory="256M", more=f"--pci {SLOW_DISK}")
-    machine.put("/tmp/late.py", LATE_WRITES.encode())
     moments = random.Random(2009)
-    for _ in range(5):
+    for _ in range(rounds(5, 2)):
         with keeping_busy(machine.partition("web"), "/dev/nvme0n1"):
             # The moments are the test's subject, not a wait for an event.
-            command = f"sleep {moments.uniform(0, 0.5):.3f}; python3 /tmp/late.py"
+            command = f"sleep {moments.uniform(0, 0.5):.3f}; {PROGRAMS}/late_writes.py"
             assert "MiB that changed: 0\n" in machine.run(command).output
         assert int(machine.run(f"setpci -s {SLOW_DISK} COMMAND").output, 16) & 4 == 0, "no bus master"
         machine.run("shimos restart web", timeout=60)
@@ -180,11 +156,15 @@ def test_killed_during_io(machine: Machine) -> None:
         machine.run("shimos rm --force web")
     # what was its memory is anybody's now
     machine.run("head -c 900M /dev/zero >/dev/shm/zeros; sleep 1; cmp -n 900M /dev/shm/zeros /dev/zero", timeout=120)
-    machine.run("rm /dev/shm/zeros /tmp/late.py")
+    machine.run("rm /dev/shm/zeros")
     assert machine.run(beginning % disk_of(machine, SLOW_DISK)).output == data
 
 
-@pytest.mark.parametrize("end", ["reboot -f", "poweroff -f", "echo c >/proc/sysrq-trigger"])
+@pytest.mark.parametrize(
+    "end",
+    ["reboot -f", pytest.param("poweroff -f", marks=REPETITION), "echo c >/proc/sysrq-trigger"],
+    ids=["reboot", "poweroff", "panic"],
+)
 def test_ends_during_io(machine: Machine, end: str) -> None:
     """However it ends by itself, its device stops, and works again after a restart."""
     start(machine, flavour="6.1", memory="256M", more=f"--pci {SLOW_DISK}")
@@ -205,12 +185,8 @@ def test_interrupt_line(machine: Machine) -> None:
     # MSI-X off and the line on, behind the driver's back
     machine.run(f"setpci -s {DISK} CAP_MSIX+2.w=0:8000 COMMAND=0:400")
     web.send(b"dd if=/dev/nvme0n1 of=/dev/null bs=4k count=1 iflag=direct\n")
-    program = (
-        "import time\nend=time.time()+20\n"
-        "while not any(sum(map(int,l.split()[1:3])) for l in open('/proc/interrupts') if 'shimos-pci' in l):\n"
-        " assert time.time()<end; time.sleep(0.05)\n"
-    )
-    machine.run(f'python3 -c "{program}"')
+    came = "awk '/shimos-pci/ && $2 + $3 { n++ } END { exit !n }' /proc/interrupts"
+    machine.run(f"until {came}; do sleep 0.05; done", timeout=20)
     assert int(machine.run(f"setpci -s {DISK} COMMAND").output, 16) & 0x400, "its line is off"
     web.close()
     remove(machine)
@@ -250,7 +226,7 @@ def test_back_after_a_failed_run(machine: Machine) -> None:
     more = f"--kernel {machine.vmlinuz('6.12')} --pci {DISK}"
     refused(machine, run_command(machine, memory="64M", more=more), "memory")
     disk_of(machine, DISK)
-    for delay in (0.5, 1, 1.5, 2):
+    for delay in (0.5, 1, 1.5, 2) if everything() else (0.5, 1.5):
         command = run_command(machine, more=more)
         machine.run(f"timeout --foreground -s INT {delay} {command}", check=False, timeout=60)
         machine.run("[ ! -e /sys/class/shimos/web ] || shimos rm --force web", timeout=60)
@@ -289,7 +265,7 @@ def test_refused_while_in_use(machine: Machine) -> None:
     pci_refused(machine, [DISK], "swaps to", "swapoff")
     machine.run(f"swapoff {disk}")
     holder = f"python3 -c \"import os,time; os.open('{disk}', os.O_EXCL); print('open', flush=True); time.sleep(60)\""
-    machine.run(f"{holder} >/tmp/open & echo $! >/tmp/pid; until grep -q open /tmp/open; do sleep 0.1; done")
+    machine.run(f"{holder} >/tmp/open & echo $! >/tmp/pid; {WAIT_FOR} text open /tmp/open")
     pci_refused(machine, [DISK], "somebody uses")
     machine.run("kill $(cat /tmp/pid); rm /tmp/pid /tmp/open")
     machine.run("modprobe virtio_net")

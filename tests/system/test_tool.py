@@ -7,7 +7,8 @@ import json
 import pytest
 
 from lab.machine import Machine
-from lab.stage.partitions import remove, show, start
+from lab.stage.partitions import remove, show, start, wait_state
+from tests.support.tiers import REPETITION
 
 
 def test_lists(machine: Machine) -> None:
@@ -37,7 +38,7 @@ def test_doctor(machine: Machine) -> None:
     assert "FAIL" not in machine.run("shimos doctor").output
 
 
-@pytest.mark.parametrize("flavour", ["6.1", "6.12"])
+@pytest.mark.parametrize("flavour", ["6.1", pytest.param("6.12", marks=REPETITION)])
 def test_logs(machine: Machine, flavour: str) -> None:
     """The whole kernel log: as dmesg says inside; also after a kill."""
     start(machine, flavour=flavour)
@@ -120,7 +121,7 @@ def test_dump_opens_in_drgn(machine: Machine) -> None:
     machine.run("shimos dump web -o /tmp/live.vmcore", timeout=120)
     console = machine.partition("web")
     console.send(b"echo c >/proc/sysrq-trigger\n")
-    machine.run("until shimos ls --json | grep -q crashed; do sleep 0.1; done", timeout=30)
+    wait_state(machine, "web", "crashed")
     console.close()
     machine.run("shimos dump web -o /tmp/dead.vmcore", timeout=120)
     # Without the kernel's debug symbols drgn still reads format and notes.

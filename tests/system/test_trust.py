@@ -13,17 +13,11 @@ from lab.command import run
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
-from lab.stage.partitions import initrd_with, refused, remove, start
+from lab.stage.partitions import WAIT_FOR, initrd_with, refused, remove, start
+from tests.support.tiers import REPETITION
 
 BASIC = f"{PROGRAMS}/kml_basic"
 RUN = "shimos trust run"
-
-#: Says so when its threads run.
-THREADS = """
-import threading, time
-for _ in range(3): threading.Thread(target=time.sleep, args=(1000,)).start()
-open("/tmp/ready", "w").write("yes\\n")
-"""
 
 
 @pytest.fixture(scope="module")
@@ -118,17 +112,17 @@ def test_direct_calls_from_rust(loaded: Machine) -> None:
 def test_status(loaded: Machine) -> None:
     """Processes with their threads, as long as they live."""
     assert status(loaded)["processes"] == []
-    loaded.put("/root/threads.py", THREADS.encode())
-    loaded.run(f"mkfifo /tmp/ready; {RUN} python3 /root/threads.py >/dev/null 2>&1 & read ready </tmp/ready")
+    program = f"{PROGRAMS}/four_threads.py"
+    loaded.run(f"mkfifo /tmp/ready; {RUN} python3 {program} >/dev/null 2>&1 & read ready </tmp/ready")
     found = status(loaded)
     (process,) = found["processes"]
-    assert (process["threads"], process["command"]) == (4, "python3 /root/threads.py")
+    assert (process["threads"], process["command"]) == (4, f"python3 {program}")
     assert (found["directory"], found["threads"]) == (TRUSTED, 4)
     lines = loaded.run("shimos trust status").lines
-    assert lines[-1].split() == [str(process["pid"]), "4", "python3", "/root/threads.py"]
+    assert lines[-1].split() == [str(process["pid"]), "4", "python3", program]
     # The kernel's own view of one of its calls.
     refused(loaded, "rmmod shimos_kml", "in use")
-    loaded.run(f"kill -9 {process['pid']}; while [ -e /proc/{process['pid']} ]; do sleep .1; done")
+    loaded.run(f"kill -9 {process['pid']}; {WAIT_FOR} exit {process['pid']}")
     assert status(loaded)["threads"] == 0
 
 
@@ -144,17 +138,18 @@ def test_last_refusal(loaded: Machine) -> None:
     loaded.run(f"rm {TRUSTED}/bad")
 
 
-@pytest.mark.parametrize(
-    ("program", "words"),
-    [
-        ("no-such-program", ("no program 'no-such-program' in PATH", "spelling")),
-        ("/no/where", ("/no/where", "No such file")),
-        ("/usr", ("/usr is a directory",)),
-        ("/etc/passwd", ("not executable", "chmod +x")),
-        ("''", ("empty",)),
-        ("/dev/null", ("device",)),
-    ],
-)
+#: By name, what the refusal must say.
+NO_PROGRAMS = {
+    "no-such-program": ("no program 'no-such-program' in PATH", "spelling"),
+    "/no/where": ("/no/where", "No such file"),
+    "/usr": ("/usr is a directory",),
+    "/etc/passwd": ("not executable", "chmod +x"),
+    "''": ("empty",),
+    "/dev/null": ("device",),
+}
+
+
+@pytest.mark.parametrize(("program", "words"), NO_PROGRAMS.items(), ids=NO_PROGRAMS)
 def test_no_programs(loaded: Machine, program: str, words: tuple[str, ...]) -> None:
     refused(loaded, f"{RUN} {program}", *words, status=1)
 
@@ -166,6 +161,7 @@ def test_no_programs(loaded: Machine, program: str, words: tuple[str, ...]) -> N
         ("setpriv --bounding-set -sys_rawio", ("CAP_SYS_RAWIO", "sudo")),
         ("unshare --user --map-root-user", ("user namespace", "container")),
     ],
+    ids=["user", "without capability", "user namespace"],
 )
 def test_callers(loaded: Machine, caller: str, words: tuple[str, ...]) -> None:
     assert "cpl" not in refused(loaded, f"{caller} {RUN} {BASIC} 1", *words, status=1)
@@ -286,7 +282,7 @@ def test_in_a_partition(loaded: Machine) -> None:
     remove(loaded)
 
 
-@pytest.mark.parametrize("kernel", ["6.12", "6.1"])
+@pytest.mark.parametrize("kernel", ["6.12", pytest.param("6.1", marks=REPETITION)])
 def test_doctor_where_it_cannot_be(kernel: str) -> None:
     """An Intel CPU whose kernel isolates page tables, then lockdown: each by itself."""
     options = {**kml.MACHINES["6.12-intel"], "cmdline": "", "kernel": kernel}

@@ -7,7 +7,7 @@ import pytest
 from lab import faults
 from lab.machine import Machine
 from lab.stage import kml, kml_load
-from lab.stage.partitions import remove, start, wait_state
+from lab.stage.partitions import WAIT_FOR, remove, start, wait_state
 from lab.stage.traffic import assert_correct, kernels, send_all
 
 DEBUG = {"kernel": "debug", "partitions": ("debug",)}
@@ -65,10 +65,10 @@ def test_communication(fresh_machine: Machine) -> None:
         # web dies while it talks to both, a program of the host with it.
         db.command("send 1 100000000 shared")
         web.shell.run("ikc_user echo host 5 100000000 >/tmp/log 2>&1 &")
-        fresh_machine.run(f"{PROGRAM} hold web 5 >/tmp/hold 2>&1 & until grep -q connected /tmp/hold; do :; done")
+        fresh_machine.run(f"{PROGRAM} hold web 5 >/tmp/hold 2>&1 & {WAIT_FOR} text connected /tmp/hold")
         assert_clean(fresh_machine, "web", "db")
         fresh_machine.partition("web").close()
-        fresh_machine.run("shimos kill web && until grep -q 'written on' /tmp/hold; do :; done")
+        fresh_machine.run(f"shimos kill web && {WAIT_FOR} text 'written on' /tmp/hold")
         fresh_machine.run("shimos restart web", timeout=120)
         host.command("misuse 2")
         assert_clean(fresh_machine, "web", "db")

@@ -14,7 +14,7 @@ import pytest
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.partition import PartitionConsole
-from lab.stage.disks import IN, TOOLS, device, inside, start_with
+from lab.stage.disks import CHROOT_TOOLS, TOOLS, device, inside, start_with
 from lab.stage.lan import ip4, make_bridge
 from lab.stage.partitions import Resources, remove, show, wait_state
 
@@ -32,9 +32,9 @@ SEED = 2611
 def load_all(shell: PartitionConsole, raw: str, number: int) -> None:
     """Disk, file system and network at the same time; all of them check what they get."""
     jobs = (
-        f"{IN} {FIO} --randseed={number} --filename={raw}",
-        f"{IN} stress-ng --iomix 1 --iomix-bytes 8M --verify --temp-path /mnt/disk --timeout {ROUND} --quiet",
-        f"{IN} iperf3 -c {ip4('host')} --bidir -t {ROUND} >/tmp/iperf.log",
+        f"{CHROOT_TOOLS} {FIO} --randseed={number} --filename={raw}",
+        f"{CHROOT_TOOLS} stress-ng --iomix 1 --iomix-bytes 8M --verify --temp-path /mnt/disk --timeout {ROUND} --quiet",
+        f"{CHROOT_TOOLS} iperf3 -c {ip4('host')} --bidir -t {ROUND} >/tmp/iperf.log",
     )
     started = " ".join(f'{job} & pids="$pids $!";' for job in jobs)
     shell.run(f"pids=; {started} for pid in $pids; do wait $pid || exit 1; done", timeout=ROUND * 10)
@@ -66,7 +66,9 @@ def test_soak(fresh_machine: Machine) -> None:
         rounds += 1
         db = networked(start_with(fresh_machine, victim, name="db", cpus="3", flavour="6.1", more="--net br0"), "db")
         db.run(f"mkdir /t/mnt/disk && mount -t ext4 {inside(db, victim)} /t/mnt/disk")
-        db.send(f"{IN} stress-ng --iomix 2 --iomix-bytes 16M --temp-path /mnt/disk --timeout 600 --quiet\n".encode())
+        db.send(
+            f"{CHROOT_TOOLS} stress-ng --iomix 2 --iomix-bytes 16M --temp-path /mnt/disk --timeout 600 --quiet\n".encode()
+        )
         kill = f"sleep {moments.uniform(1, ROUND):.2f}; shimos kill db"
         comes = f"shimos attach web --disk {guest} && shimos detach web --disk {guest}"
         fresh_machine.run(

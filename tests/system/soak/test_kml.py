@@ -15,6 +15,7 @@ from lab import progress
 from lab.machine import Machine
 from lab.stage import kml, kml_load, kml_programs
 from lab.stage.kml import KERNEL, PROGRAMS, USER
+from lab.stage.partitions import WAIT_FOR
 
 MINUTES = float(os.environ.get("SHIMOS_SOAK_MINUTES", "60"))
 #: Of a machine, before the other kernel's.
@@ -62,7 +63,7 @@ def rounds(machine: Machine, moments: random.Random, end: float) -> int:
         kml.assert_clean(machine)
         if monotonic() > end:
             break
-    machine.run(f"pkill -x redis-benchmark; kill {server}; while [ -e /proc/{server} ]; do sleep .1; done")
+    machine.run(f"pkill -x redis-benchmark; kill {server}; {WAIT_FOR} exit {server}")
     assert "BUG REPORT" not in machine.run(f"cat /tmp/{PORT}.log").output
     machine.run("rmmod shimos_kml")
     return number

@@ -1,0 +1,43 @@
+"""The tiers: what ``./test`` leaves to ``./test --all`` are repetitions, never a whole test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from lab.paths import SRC
+from tests.support import tiers
+
+
+def collected(everything: bool) -> set[str]:
+    """The ids of all tests that would run."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {tiers.ALL_VARIABLE: "1" if everything else "0"}
+    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "tests")
+    said = subprocess.run(command, cwd=SRC, env=environment, check=True, capture_output=True, text=True).stdout
+    return {line for line in said.splitlines() if "::" in line}
+
+
+def functions(ids: set[str]) -> set[str]:
+    """The test functions of these ids, without parameters."""
+    return {test.partition("[")[0] for test in ids}
+
+
+def test_every_function_runs_by_default() -> None:
+    """Each has a parameter that is no repetition, and --all leaves out nothing."""
+    default, everything = collected(False), collected(True)
+    assert len(default) > 100, "nothing was read"
+    assert default < everything
+    never = functions(everything) - functions(default)
+    assert not never, f"only --all would run: {sorted(never)}"
+
+
+def test_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first length is that of --all."""
+    monkeypatch.delenv(tiers.ALL_VARIABLE, raising=False)
+    assert tiers.rounds(50, 8) == 8
+    monkeypatch.setenv(tiers.ALL_VARIABLE, "1")
+    assert tiers.rounds(50, 8) == 50
