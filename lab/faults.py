@@ -46,7 +46,7 @@ _UNCLEAN = re.compile(
 )
 # Words that look unclean and are not.
 _HARMLESS = re.compile(
-    r"""kfence:\ initialized|debug:\ .*enabled|Command\ line:|Kernel\ command\ line:|BUG_ON\ .*enabled""",
+    r"""kfence:\ initialized|RETBleed:\ WARNING|debug:\ .*enabled|Command\ line:|Kernel\ command\ line:|BUG_ON\ .*enabled""",
     re.VERBOSE,
 )
 
