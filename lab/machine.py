@@ -7,6 +7,7 @@ with Machine() as machine:
 from __future__ import annotations
 
 import base64
+import inspect
 import re
 import secrets
 import shlex
@@ -18,14 +19,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from lab import accelerator, boot, build, faults, host, host_root, kernels, template
+from lab import accelerator, boot, build, cache, faults, host, host_root, kernels, template
 from lab.boot import Running
 from lab.consoles import Consoles
 from lab.devices import Disk, Nic, Place
 from lab.diagnosis import Diagnosis
 from lab.ledger import Entry, note
 from lab.partition import PartitionConsole
-from lab.paths import LOGS
+from lab.paths import LOGS, SRC
 from lab.qemu import Config, Emulator
 from lab.shell import Result, Shell
 from lab.spec import MachineSpec
@@ -74,19 +75,45 @@ class Machine:
 
     def start(self) -> Machine:
         """Build what is missing and boot or clone; returns itself with shells ready."""
-        config = self.adapt(self._config())
-        setup = " && ".join(["true", *(f"modprobe {n.module} && {n.setup(i)}" for i, n in enumerate(self.spec.nics))])
         try:
-            self._running = self._clone_or_boot(config, setup)
-            self.consoles = self._running.consoles
-            self.boot_seconds = self._running.seconds
-            self.run(f"/lab/arrive {time.time():.3f} {secrets.token_hex(64)}")
-            if self.spec.load:
-                self.load()
+            config = self.adapt(self._config())
+            self._use(self._clone_or_boot(config, self._setup()))
+            if not self.spec.stage:
+                self._install()
+            self.run(f"/lab/refresh {time.time():.3f} {secrets.token_hex(64)}")
         except BaseException:
             self.stop()
             raise
         return self
+
+    def _use(self, running: Running) -> None:
+        self._running = running
+        self.consoles = running.consoles
+        self.boot_seconds = running.seconds
+
+    def _install(self) -> None:
+        self.run("/lab/install")
+        if self.spec.load:
+            self.load()
+
+    def _setup(self) -> template.Setup:
+        """Return what the machine does before it is frozen: its cards, and its stage."""
+        cards = " && ".join(["true", *(f"modprobe {n.module} && {n.setup(i)}" for i, n in enumerate(self.spec.nics))])
+        stage = self.spec.stage
+        if not stage:
+            return template.Setup(cards, lambda running: _run_first(running, cards))
+
+        def run(running: Running) -> None:
+            _run_first(running, cards)
+            self._use(running)
+            self._install()
+            stage(self)
+            self.release_consoles()
+
+        # What is under test is in the configuration.
+        sources = (Path(inspect.getfile(stage)), *sorted((SRC / "lab" / "stage").glob("*.py")))
+        key = cache.digest(cards, stage.__qualname__, str(self.spec.load), *sources)
+        return template.Setup(key, run)
 
     def adapt(self, config: Config) -> Config:
         """Change what the emulator is told; for machines of another kind."""
@@ -100,7 +127,7 @@ class Machine:
         disks = [Disk("system", host_root.root_disk())]
         disks += [Disk(f"kernel-{k.flavour}", host.kernel_disk(k)) for k in found]
         disks += [disk.made() for disk in spec.disks]
-        disks.append(Disk("payload", build.payload(found), late=True))
+        disks.append(Disk("payload", build.payload(found), late=not spec.stage))
         return Config(
             found[0].image,
             host.initramfs(found[0]),
@@ -120,7 +147,7 @@ class Machine:
         found = accelerator.accelerator(kernel, host.partition_initrd())
         return "tcg-single" if found == "tcg" and self.spec.one_thread else found
 
-    def _clone_or_boot(self, config: Config, setup: str) -> Running:
+    def _clone_or_boot(self, config: Config, setup: template.Setup) -> Running:
         name = f"host {self.versions[self.flavour]}"
         if self.TEMPLATES:
             try:
@@ -128,7 +155,7 @@ class Machine:
             except template.Unfit as unfit:
                 note(Entry("cold", name, why=str(unfit)))
         running = boot.boot(config, self._cold_place, name, self.BOOT_SECONDS)
-        running.consoles.first().run(setup)
+        setup.run(running)
         return running
 
     def _cold_place(self) -> Place:
@@ -279,6 +306,10 @@ class Machine:
     def qmp(self, command: str, **arguments: Any) -> Any:
         """A QEMU monitor command."""
         return self.emulator.qmp(command, **arguments)
+
+
+def _run_first(running: Running, command: str) -> None:
+    running.consoles.first().run(command)
 
 
 def parse_cpu_list(text: str) -> list[int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from lab.devices import Disk, Nic, PciDevice
 
@@ -35,6 +36,10 @@ class MachineSpec:
     nics: Sequence[Nic] = ()
     #: Devices behind PCIe ports, which could be given to partitions.
     pci: Sequence[PciDevice] = ()
+
+    #: What the machine has done already, with partitions running perhaps: a function of a module,
+    #: which gets the Machine.  Machines with the same stage and the same code begin as one.
+    stage: Callable[[Any], None] | None = None
 
     @property
     def flavours(self) -> list[str]:

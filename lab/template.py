@@ -15,7 +15,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from qemu.qmp import QMPError
@@ -51,26 +51,35 @@ class Unfit(RuntimeError):
     """This machine cannot be frozen; the text says why.  It boots cold instead."""
 
 
-def key(config: Config, setup: str) -> str:
-    """Return the name of the template of a machine that has run ``setup``: all that the frozen state depends on."""
+@dataclass(frozen=True)
+class Setup:
+    """What a machine does before it is frozen."""
+
+    #: All that its outcome depends on, beside the machine.
+    key: str
+    run: Callable[[Running], None]
+
+
+def key(config: Config, setup: Setup) -> str:
+    """Return the name of the template of a machine that has done ``setup``: all that the frozen state depends on."""
     # The emulated time stamp counter is this computer's own, which begins anew with its boot.
     version = run("qemu-system-x86_64", "--version").splitlines()[0]
     # A late disk's content is not part of it, but its size is.
     disks = [replace(disk, content=_size(disk)) if disk.late else disk for disk in config.disks]
     contents = [str(disk.content) for disk in disks]
     words = replace(config, disks=disks).arguments(Place("clone", Path("/directory"), Path("/ground")))
-    return cache.digest(str(_FORMAT), version, accelerator.computer_boot(), setup, *contents, *words)
+    return cache.digest(str(_FORMAT), version, accelerator.computer_boot(), setup.key, *contents, *words)
 
 
 def _size(disk: Disk) -> str:
     return str(os.stat(disk.content).st_size) if isinstance(disk.content, Path) else str(disk.content)
 
 
-def clone(config: Config, setup: str, directory: Path, name: str) -> Running:
+def clone(config: Config, setup: Setup, directory: Path, name: str) -> Running:
     """Start a clone of the template of this machine, which is made if it is missing.
 
-    ``setup`` is what the machine has run on its first shell before it was frozen; ``directory``
-    is for what the clone writes; ``name`` is for the ledger.  Raises Unfit where there can be no template.
+    ``directory`` is for what the clone writes, ``name`` for the ledger.  Raises Unfit where there
+    can be no template.
     """
     if os.environ.get(COLD_VARIABLE):
         raise Unfit("cold boots were asked for")
@@ -114,7 +123,7 @@ def _in_use(ground: Path, make: Callable[[], None]) -> Iterator[None]:
         yield
 
 
-def _make(config: Config, setup: str, ground: Path, name: str) -> None:
+def _make(config: Config, setup: Setup, ground: Path, name: str) -> None:
     """Boot a machine and freeze it; under a name of its own until it is complete."""
     _make_room()
     new = ground.with_name(f"{ground.name}.new")
@@ -136,7 +145,7 @@ def _make(config: Config, setup: str, ground: Path, name: str) -> None:
     ledger.note(ledger.Entry("template", name, time.monotonic() - began))
 
 
-def _boot_and_freeze(config: Config, place: Callable[[], Place], setup: str, name: str) -> None:
+def _boot_and_freeze(config: Config, place: Callable[[], Place], setup: Setup, name: str) -> None:
     for attempt in range(1, _TRIES + 1):
         running = boot.boot(config, place, f"template of {name}")
         try:
@@ -152,11 +161,11 @@ def _boot_and_freeze(config: Config, place: Callable[[], Place], setup: str, nam
             raise boot.BootError(f"a template's machine had a fault of the emulator {_TRIES} times: {fault}")
 
 
-def _settle(running: Running, setup: str) -> str | None:
+def _settle(running: Running, setup: Setup) -> str | None:
     """Run what belongs into the template; returns the emulator's fault that its machine has."""
     shell = running.consoles.first()
     try:
-        shell.run(setup)
+        setup.run(running)
         log = shell.run("dmesg | cat").output
     except ShellError as error:
         if fault := running.diagnosis.fault():

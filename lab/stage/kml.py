@@ -40,7 +40,7 @@ MACHINES: dict[str, dict[str, Any]] = {
 
 
 def make(**options: Any) -> Machine:
-    """A machine, not started, whose host needs nothing of KLoader."""
+    """Describe a machine, not started, whose host needs nothing of KLoader."""
     usual: dict[str, Any] = {"partitions": [], "load": False, "ipi_broadcast": True}
     machine = Machine(**usual | options)
     # Its interrupts may go through code of ours.
@@ -71,13 +71,13 @@ def mount_root(machine: Machine) -> None:
 
 
 def status(machine: Machine) -> dict[str, str]:
-    """What the module counts."""
+    """Return what the module counts."""
     lines = machine.run(f"{PROGRAMS}/kml_call status").output.splitlines()
     return {name: value for name, _, value in (line.partition(" ") for line in lines)}
 
 
 def both(machine: Machine, program: str, arguments: str = "", timeout: float = 60) -> str:
-    """The output of a program, the same in user and in kernel mode."""
+    """Run a program in user and in kernel mode; returns its output, which must be the same."""
     user = machine.run(f"{program} {arguments}", timeout=timeout, check=False)
     name = program.rpartition("/")[2]
     kernel = machine.run(f"{TRUSTED}/{name} {arguments}", timeout=timeout, check=False)
@@ -86,18 +86,18 @@ def both(machine: Machine, program: str, arguments: str = "", timeout: float = 6
 
 
 def start_sleeper(machine: Machine) -> None:
-    """A trusted program that stays, in the background; it is trusted when this returns."""
+    """Start a trusted program that stays, in the background; it is trusted when this returns."""
     machine.run(f"{TRUSTED}/busybox sleep 1000 >/dev/null 2>&1 & {UNTIL_TRUSTED}")
 
 
 def assert_nothing_left(machine: Machine) -> None:
-    """What holds after each test."""
+    """Check what holds after each test: no complaint and no trusted program."""
     assert_clean(machine)
     assert status(machine)["tasks"] == "0", "trusted tasks are left"
 
 
 def assert_clean(machine: Machine) -> None:
-    """The kernel complains of nothing but programs that it killed."""
+    """Check that the kernel complains of nothing but programs that it killed."""
     log = machine.dmesg()
     since = log[log.find("shimos_kml") :]
     bad = [line for line in faults.unclean(since) if not re.search(r"traps: \S*\w+\[\d+\] ", line)]

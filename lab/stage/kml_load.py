@@ -11,7 +11,7 @@ LOAD = "--pipe 1 --fork 1 --futex 1 --timer 1 --vm 1 --vm-bytes 8M"
 
 
 def begin(machine: Machine, seconds: int) -> None:
-    """Trusted programs that check what they do; see end."""
+    """Start trusted programs that check what they do; see end."""
     machine.run(
         f"cd /tmp; rm -f load; ({TRUSTED}/stress-ng --verify -q -t {seconds} {LOAD}; echo stress $?;"
         f" {TRUSTED}/kml_faults 1; echo faults $?) >load 2>&1 & {UNTIL_TRUSTED}"
@@ -19,14 +19,14 @@ def begin(machine: Machine, seconds: int) -> None:
 
 
 def end(machine: Machine, timeout: float = 90) -> None:
-    """Wait until it has ended, and for its verdict."""
+    """Wait for the end of what begin() started, and check its verdict."""
     # Not by the programs' names: between the two there is neither.
     machine.run(f"{WAIT_FOR} text 'faults ' /tmp/load", timeout=timeout)
     assert machine.run("cat /tmp/load").lines == ["stress 0", "fine faults", "faults 0"]
 
 
 def storm(machine: Machine, seconds: int) -> None:
-    """Faults and traps of four trusted programs under NMIs that fault themselves."""
+    """Run four trusted programs that fault and trap under NMIs that fault themselves."""
     machine.run(f"insmod {PROGRAMS}/{machine.versions[machine.flavour]}/shimos_nmi_storm.ko")
     programs = f"for i in 1 2 3 4; do {TRUSTED}/kml_faults {seconds} & done"
     out = machine.run(f"({programs}; wait)", timeout=seconds * 3 + 60).lines
@@ -35,7 +35,7 @@ def storm(machine: Machine, seconds: int) -> None:
 
 
 def probe(machine: Machine, seconds: float = 3) -> None:
-    """Breakpoints of kprobes and the function tracer in what trusted programs call; they must have been hit."""
+    """Put breakpoints of kprobes and the function tracer into what trusted programs call, until they were hit."""
     # Past the entry, where kprobes take a breakpoint, not the tracer's call.
     offset = 9 if machine.flavour == "6.12" else 5
     probes = [f"p:kml/read ksys_read+{offset}", f"p:kml/write ksys_write+{offset}", "r:kml/fork kernel_clone"]
@@ -52,21 +52,21 @@ def probe(machine: Machine, seconds: float = 3) -> None:
 
 
 def move_cpus(machine: Machine) -> None:
-    """CPUs go and come back."""
+    """Take CPUs offline and back."""
     for cpu in (1, 2, 3, 1):
         online = f"/sys/devices/system/cpu/cpu{cpu}/online"
         machine.run(f"echo 0 >{online}; sleep .3; echo 1 >{online}")
 
 
 def give_up(machine: Machine) -> None:
-    """Programs of which one thread after another gives up its rights."""
+    """Run programs of which one thread after another gives up its rights."""
     loop = f"for i in 1 2 3; do {TRUSTED}/kml_rights threads & {TRUSTED}/kml_rights one-thread & done; wait"
     out = machine.run(loop, timeout=120).lines
     assert out.count("threads at 0: 0 at 3: 4") == 6, out
 
 
 def eat_memory(machine: Machine) -> None:
-    """The kernel kills trusted programs that eat all memory of their group."""
+    """Run trusted programs that eat all memory of their group, until the kernel kills them."""
     kml.assert_clean(machine)
     machine.run(
         "mkdir -p /tmp/cg; mount -t cgroup2 none /tmp/cg; echo +memory >/tmp/cg/cgroup.subtree_control;"
@@ -85,6 +85,6 @@ def eat_memory(machine: Machine) -> None:
 
 
 def try_unload(machine: Machine) -> None:
-    """Refused as long as a trusted program runs."""
+    """Try to unload the module, which is refused as long as a trusted program runs."""
     for _ in range(10):
         refused(machine, "rmmod shimos_kml", "in use")

@@ -30,7 +30,7 @@ REDIS_WORK = (
 
 
 def same(machine: Machine, command: str, timeout: float = 120) -> str:
-    """What a command prints and how it ends, in kernel mode as in user mode."""
+    """Run a command in user and in kernel mode; returns what it prints, which must be the same."""
     user = machine.run(f"cd /tmp; {USER} {command}", timeout=timeout, check=False)
     trusted = int(kml.status(machine)["trusted"])
     kernel = machine.run(f"cd /tmp; {KERNEL} {command}", timeout=timeout, check=False)
@@ -40,14 +40,14 @@ def same(machine: Machine, command: str, timeout: float = 120) -> str:
 
 
 def sqlite(machine: Machine) -> None:
-    """The same answers and the same file."""
+    """Check that SQLite's answers and its file are the same in both modes."""
     machine.put("/tmp/script.sql", SQL.encode())
     out = same(machine, "sh -c 'rm -f db*; sqlite3 -batch db </tmp/script.sql; sha256sum db; ls db*'", timeout=120)
     assert "\nok\n" in out and out.endswith("\ndb\n")
 
 
 def start_redis(machine: Machine, mode: str, port: int, options: str = "") -> str:
-    """A server in /tmp that answers, with its log in /tmp/PORT.log; its process id."""
+    """Start a server in /tmp, with its log in /tmp/PORT.log; returns its process id when it answers."""
     pid, log = f"/tmp/{port}.pid", f"/tmp/{port}.log"
     server = (
         f"redis-server --port {port} --save '' --dir /tmp --daemonize yes --pidfile {pid} --logfile {log} {options}"
@@ -58,7 +58,7 @@ def start_redis(machine: Machine, mode: str, port: int, options: str = "") -> st
 
 
 def redis(machine: Machine, mode: str) -> tuple[list[str], list[str]]:
-    """Two digests of all data, the second after saving and loading; and what was measured."""
+    """Load a server; returns two digests of all data, the second after saving and loading, and what was measured."""
     options = "--dbfilename redis.rdb --enable-debug-command local --appendonly no --io-threads 2"
     ask = f"{USER} redis-cli --raw -p 7777"
     digests, measured = [], []

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from lab.machine import Machine
 from lab.partition import PartitionConsole
-from lab.stage.partitions import initrd_with, remove, start
+from lab.stage.partitions import PROGRAMS, initrd_with, remove, start, with_libraries
 from lab.stage.traffic import Shell
 
 NET4, NET6 = "10.0.2", "fd00:2"
 #: Addresses in NET4 and NET6; 15 is what the lab gives the host.
 ADDRESSES = {"host": 15, "web": 16, "db": 17}
 PORT = 7777
-CHECK = "/usr/lib/shimos-test/net_check"
+CHECK = f"{PROGRAMS}/net_check"
 #: Both servers can be reached when it returns; iperf3 listens on 5201, 1451 in hex, after that.
 SERVE = f"{CHECK} serve {PORT} && iperf3 -s -D && until grep -q ':1451 .* 0A ' /proc/net/tcp6; do sleep 0.05; done"
 #: Not busybox's.
@@ -34,24 +32,11 @@ def ip6(name: str) -> str:
 
 
 def net_initrd(machine: Machine, flavour: str) -> str:
-    """An initrd with what the tests need in a partition: net_check, iperf3, ethtool, ping."""
-    libraries = machine.run(f"ldd {' '.join(_PROGRAMS)} | grep -o '/[^ ]*\\.so[^ ]*' | sort -u").lines
-    libraries.append("/lib/x86_64-linux-gnu/libgcc_s.so.1")  # dlopen()ed
-    files = {path: path for path in (*_PROGRAMS, *libraries, CHECK)}
-    # For tests of faults.
-    return initrd_with(machine, flavour, files | {"/shimos_test.ko": "shimos_test.ko"})
-
-
-def devices(machine: Machine) -> list[dict[str, Any]]:
-    """What this kernel shares, as ``shimos devices`` has it."""
-    found: list[dict[str, Any]] = json.loads(machine.run("shimos devices --json").output)
-    return found
-
-
-def device(machine: Machine, name: str) -> dict[str, Any]:
-    """The one network device of a partition, or an interface of that name."""
-    (found,) = [d for d in devices(machine) if name in (d["user_name"], d["name"])]
-    return found
+    """Make an initrd with what the tests need in a partition: net_check, iperf3, ethtool, ping."""
+    files = with_libraries(machine, *_PROGRAMS)
+    # The first is dlopen()ed, the last for tests of faults.
+    more = {path: path for path in ("/lib/x86_64-linux-gnu/libgcc_s.so.1", CHECK)}
+    return initrd_with(machine, flavour, files | more | {"/shimos_test.ko": "shimos_test.ko"})
 
 
 @dataclass
@@ -62,11 +47,11 @@ class Lan:
     partitions: list[str] = field(default_factory=list)
 
     def shell(self, name: str) -> Shell:
-        """Where commands of the host or a partition run."""
+        """Return where commands of the host or a partition run."""
         return self.machine if name == "host" else self.machine.partition(name)
 
     def start(self, name: str, flavour: str, cpus: str, more: str = "", memory: str = "512M") -> PartitionConsole:
-        """A partition on br0 with addresses of its own."""
+        """Start a partition on br0 with addresses of its own."""
         initrd = f"--initrd {net_initrd(self.machine, flavour)}"
         start(self.machine, name, flavour, cpus, memory, f"{initrd} --net br0{more}")
         self.partitions.append(name)
@@ -90,18 +75,18 @@ class Lan:
         self.partitions.remove(name)
 
     def exchange(self, source: str, target: str, size: int, kind: str = "tcp", address: str = "") -> None:
-        """Data between two of them, all of it checked on arrival."""
+        """Send data between two of them, all of it checked on arrival."""
         what = f"{CHECK} {kind} {address or ip4(target)} {PORT} {size}"
         assert self.shell(source).run(what, timeout=120).output == f"ok {size}\n"
 
     def datagrams(self, source: str, address: str, count: int, size: int) -> None:
-        """Datagrams of up to so many bytes there and back."""
+        """Send datagrams of up to so many bytes there and back."""
         answer = self.shell(source).run(f"{CHECK} udp {address} {PORT} {count} {size}", timeout=120)
         assert answer.output == f"ok {count}\n"
 
 
 def make_bridge(machine: Machine) -> Lan:
-    """br0 with the host's card (all its cards) and addresses."""
+    """Make br0 with the host's card (all its cards) and addresses."""
     cards = [f"eth{n}" for n in range(len(machine.spec.nics))]
     machine.run(
         "echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad && ip link add br0 type bridge && "
@@ -115,7 +100,7 @@ def make_bridge(machine: Machine) -> Lan:
 
 @contextmanager
 def bridge(machine: Machine) -> Iterator[Lan]:
-    """The same for a moment; all that was started in it is removed at the end."""
+    """Make br0 for a moment; all that was started in it is removed at the end."""
     made = make_bridge(machine)
     try:
         yield made
@@ -127,7 +112,7 @@ def bridge(machine: Machine) -> Iterator[Lan]:
 
 
 def two_partitions(machine: Machine) -> Lan:
-    """web and db with one CPU each and different kernels."""
+    """Start web and db on br0, with one CPU each and different kernels."""
     lan = make_bridge(machine)
     lan.start("web", "6.12", "2")
     lan.start("db", "6.1", "3")
@@ -135,7 +120,7 @@ def two_partitions(machine: Machine) -> Lan:
 
 
 def statistics(shell: Shell, link: str, names: Sequence[str]) -> dict[str, int]:
-    """Counters of an interface."""
+    """Return counters of an interface."""
     files = " ".join(f"/sys/class/net/{link}/statistics/{name}" for name in names)
     values = shell.run(f"cat {files}").lines
     return dict(zip(names, map(int, values), strict=True))

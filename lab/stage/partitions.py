@@ -21,7 +21,7 @@ WAIT_FOR = f"{PROGRAMS}/wait_for"
 def run_command(
     machine: Machine, name: str = "web", flavour: str = "6.1", cpus: str = "2-3", memory: str = MEMORY, more: str = ""
 ) -> str:
-    """The command line that starts a partition with the lab's initrd."""
+    """Return the command line that starts a partition with the lab's initrd."""
     kernel = f"--kernel {machine.vmlinuz(flavour)}" if "--kernel" not in more else ""
     initrd = f"--initrd {LAB_INITRD}" if "--initrd" not in more else ""
     return f"shimos run {name} --cpus {cpus} --memory {memory} {kernel} {initrd} {more}".strip()
@@ -33,7 +33,7 @@ def start(machine: Machine, *args: Any, **kwargs: Any) -> Result:
 
 
 def show(machine: Machine, name: str = "web") -> dict[str, Any]:
-    """Everything ``shimos show`` knows."""
+    """Return everything that ``shimos show`` knows."""
     found: dict[str, Any] = json.loads(machine.run(f"shimos show {name} --json").output)
     return found
 
@@ -54,7 +54,7 @@ def remove(machine: Machine, name: str = "web") -> None:
 
 
 def refused(machine: Machine, command: str, *words: str, status: int | None = None) -> str:
-    """The command must fail with a text that has all the words in it."""
+    """Check that the command fails with a text that has all the words in it, and return that."""
     result = machine.run(command, check=False, timeout=120)
     assert result.status != 0, f"was not refused: {command}\n{result.output}"
     if status is not None:
@@ -66,7 +66,7 @@ def refused(machine: Machine, command: str, *words: str, status: int | None = No
 
 
 def initrd_with(machine: Machine, flavour: str, files: dict[str, str]) -> str:
-    """An initrd for partitions: the lab's, and files of the machine at places of their own.
+    """Make an initrd for partitions: the lab's, and files of the machine at places of their own.
 
     Names without a slash are the tests' modules for that kernel, programs and scripts.
     Returns the path of it on the machine.
@@ -83,9 +83,15 @@ def initrd_with(machine: Machine, flavour: str, files: dict[str, str]) -> str:
     return made
 
 
+def with_libraries(machine: Machine, *paths: str) -> dict[str, str]:
+    """Return programs of the host with their libraries, for initrd_with."""
+    found = machine.run(f"ldd {' '.join(paths)} | grep -o '/[^ :]* (' | tr -d ' (' | sort -u").lines
+    return {path: path for path in (*paths, *found)}
+
+
 @contextmanager
 def scratch_disk(machine: Machine, size: str = "64M") -> Iterator[str]:
-    """An empty disk in the host's memory, gone at the end: /dev/loop0.
+    """Make an empty disk in the host's memory, gone at the end: /dev/loop0.
 
     For many small ones on a shared machine; see lab.devices.Disk for real ones.
     """
@@ -110,14 +116,14 @@ class Resources:
         self._free = machine.mem_free()
 
     def assert_back(self) -> Resources:
-        """Everything that a partition took is the host's again; returns what was measured, to go on from."""
+        """Check that the host has again all that a partition took; returns what was measured, to go on from."""
         now = Resources(self._machine)
         assert now._free > self._free - self.SLACK, f"{(self._free - now._free) >> 20} MiB are missing"
         self.assert_nothing_taken()
         return now
 
     def assert_nothing_taken(self) -> None:
-        """No partition is left and no CPU gone; cheap, for it does not count memory."""
+        """Check that no partition is left and no CPU gone; cheap, for it does not count memory."""
         cpus, *left = self._machine.run("cat /sys/devices/system/cpu/online; ls /sys/class/shimos").lines
         assert parse_cpu_list(cpus) == self._cpus, f"CPUs {cpus} are online, before {self._cpus}"
         assert not left, f"partitions are left: {left}"

@@ -35,18 +35,18 @@ class Kernel:
         self.shell.run(f"echo {text} >{PROC}", timeout)
 
     def results(self) -> dict[str, int]:
-        """What the module has counted."""
+        """Return what the module has counted."""
         lines = self.shell.run(f"cat {PROC}").output.splitlines()
         return {name: int(value) for name, value in (line.split() for line in lines if line.strip())}
 
 
 def area(machine: Machine) -> dict[str, int]:
-    """The host's view of the shared area."""
+    """Return the host's view of the shared area."""
     return dict(ikc(machine)["area"])
 
 
 def ikc(machine: Machine) -> dict[str, Any]:
-    """Everything that ``shimos ikc`` knows."""
+    """Return everything that ``shimos ikc`` knows."""
     found: dict[str, Any] = json.loads(machine.run("shimos ikc --json").output)
     return found
 
@@ -63,7 +63,7 @@ def kernels(
     modules: tuple[str, ...] = ("shimos_ikc_test",),
     programs: tuple[str, ...] = (),
 ) -> Iterator[list[Kernel]]:
-    """The host and partitions (name, kernel, CPUs), all with the modules loaded; numbers in that order."""
+    """Start partitions (name, kernel, CPUs) and load the modules there and on the host; numbers in that order."""
     found = [Kernel("host", 0, machine)]
     for module in modules:
         load(machine, module)
@@ -92,7 +92,7 @@ def kernels(
 
 
 def _state(machine: Machine, found: list[Kernel]) -> str:
-    """What is known of kernels in trouble: their counts and logs, then where all CPUs are."""
+    """Describe kernels in trouble: their counts and logs, then where all CPUs are."""
     said = []
     for kernel in found:
         try:
@@ -116,7 +116,7 @@ def send_all(found: list[Kernel], count: int, kind: str) -> None:
 
 
 def assert_correct(found: list[Kernel], packets: int) -> None:
-    """Nothing was lost, reordered, doubled or damaged."""
+    """Check that nothing was lost, reordered, doubled or damaged."""
     for kernel in found:
         results = kernel.results()
         for peer in (p.number for p in found if p is not kernel):

@@ -223,7 +223,7 @@ def test_removal_that_is_not_answered(stage: Stage) -> None:
 
 
 def test_network(stage: Stage) -> None:
-    """The same for a network device in a bridge, whose packets go on in the user's pages."""
+    """Try wrong starts, wrong requests and random ones on a network device in a bridge, whose packets go on in the user's pages."""
     machine = stage.machine
     machine.run("ip link add br9 type bridge && ip link set br9 up && ip address add 10.9.0.1/24 dev br9")
     (net,) = json.loads(machine.run("shimos attach web --net br9 --json 2>/dev/null").output)

@@ -12,7 +12,8 @@ import pytest
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.partition import PartitionConsole
-from lab.stage.disks import CHROOT_TOOLS, TOOLS, device, inside, start_with
+from lab.stage.devices import device
+from lab.stage.disks import CHROOT_TOOLS, TOOLS, inside, start_with
 from lab.stage.partitions import Resources, refused, remove, start
 from tests.support.tiers import rounds
 

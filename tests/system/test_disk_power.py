@@ -11,8 +11,8 @@ import pytest
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.partition import PartitionConsole
-from lab.stage.disks import inside, programs, stock_modules
-from lab.stage.partitions import Resources, initrd_with, remove, start
+from lab.stage.disks import inside, stock_modules
+from lab.stage.partitions import Resources, initrd_with, remove, start, with_libraries
 from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(partitions=["6.1"], disks=[Disk("data", "64M")])
@@ -57,7 +57,7 @@ def test_power_cuts(fresh_machine: Machine) -> None:
     files = {
         "/commit-rows": "commit-rows",
         **stock_modules(fresh_machine, "6.1", "ext4"),
-        **programs(fresh_machine, "/usr/bin/sqlite3"),
+        **with_libraries(fresh_machine, "/usr/bin/sqlite3"),
     }
     initrd = initrd_with(fresh_machine, "6.1", files)
     fresh_machine.run(f"modprobe shimos_backend && mkfs.ext4 -q {disk}")

@@ -7,7 +7,8 @@ import pytest
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.partition_root import partition_root
-from lab.stage.disks import device, inside, start_with
+from lab.stage.devices import device
+from lab.stage.disks import inside, start_with
 from lab.stage.partitions import Resources, refused, remove, show, wait_state, wait_value
 
 #: Seconds for systemd in an emulated machine that has other work too.

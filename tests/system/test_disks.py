@@ -10,7 +10,8 @@ import pytest
 
 from lab.devices import Disk
 from lab.machine import Machine
-from lab.stage.disks import CHROOT_TOOLS, TOOLS, device, inside, start_with
+from lab.stage.devices import device
+from lab.stage.disks import CHROOT_TOOLS, TOOLS, inside, start_with
 from lab.stage.partitions import Resources, refused, remove, show, wait_state, wait_value
 from tests.support.tiers import rounds
 

@@ -43,12 +43,12 @@ def test_blocks_and_pages(machine: Machine) -> None:
     """Shared-memory transfer and page transfer, each with its data checked."""
     with kernels(machine) as found:
         used = area(machine)["used"]
-        blocks = rounds(100_000, 20_000)
+        blocks, pages = rounds(100_000, 20_000), rounds(5_000, 1_000)
         send_all(found, blocks, "shared")
         assert_correct(found, blocks)
         assert area(machine)["used"] == used, "every block was freed by its receiver"
-        send_all(found, 5_000, "page")
-        assert_correct(found, blocks + 5_000)
+        send_all(found, pages, "page")
+        assert_correct(found, blocks + pages)
     machine.assert_dmesg_clean()
 
 

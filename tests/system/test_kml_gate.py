@@ -41,7 +41,7 @@ def refusal(machine: Machine, command: str) -> str:
 
 
 def copy(machine: Machine, name: str, then: str) -> str:
-    """A copy of kml_basic below the trusted directory."""
+    """Copy kml_basic below the trusted directory and change that; returns how to call it."""
     machine.run(f"mkdir -p {TRUSTED}/sub && install {PROGRAMS}/kml_basic {TRUSTED}/{name} && cd {TRUSTED} && {then}")
     return f"{TRUSTED}/{name} 1"
 
@@ -129,7 +129,7 @@ def test_no_directory(machine: Machine) -> None:
 
 
 def test_lockdown(machine: Machine) -> None:
-    """Last: there is no way back."""
+    """Refuse trust once the kernel is locked down; the last test, for there is no way back."""
     assert mode(machine, f"{TRUSTED}/kml_basic 1") == "cpl 0"
     machine.run("mountpoint -q /sys/kernel/security || mount -t securityfs none /sys/kernel/security")
     machine.run("echo integrity >/sys/kernel/security/lockdown")
@@ -137,7 +137,7 @@ def test_lockdown(machine: Machine) -> None:
 
 
 def test_page_table_isolation() -> None:
-    """Refused, with the reason and what to do."""
+    """Refuse to load where page tables are isolated, with the reason and what to do."""
     options = {**kml.MACHINES["6.12-intel"], "cmdline": "pti=on"}
     with kml.make(**options) as machine:
         machine.run(f"mkdir -p {TRUSTED}")

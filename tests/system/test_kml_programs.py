@@ -71,7 +71,7 @@ def test_bash(machine: Machine) -> None:
 
 
 def test_sqlite(machine: Machine) -> None:
-    """The same answers and the same file."""
+    """Run a script in both modes: the same answers and the same file."""
     sqlite(machine)
 
 
@@ -87,7 +87,7 @@ def test_python(machine: Machine, of: str) -> None:
 
 
 def test_redis(machine: Machine) -> None:
-    """The same data after redis-benchmark, a script, a save by a forked child, and loading that."""
+    """Compare both modes: the same data after redis-benchmark, a script, a save by a forked child, and loading that."""
     user, measured = redis(machine, USER)
     assert len(measured) > 12
     assert redis(machine, KERNEL) == (user, measured)

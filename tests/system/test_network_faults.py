@@ -8,7 +8,8 @@ import pytest
 
 from lab.devices import Nic
 from lab.machine import Machine
-from lab.stage.lan import CHECK, PING, PORT, Lan, bridge, device, devices, ip4, net_initrd
+from lab.stage.devices import device, devices
+from lab.stage.lan import CHECK, PING, PORT, Lan, bridge, ip4, net_initrd
 from lab.stage.partitions import Resources, remove, wait_state
 from tests.support.tiers import rounds
 

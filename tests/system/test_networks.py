@@ -16,7 +16,8 @@ import pytest
 from lab import outside
 from lab.devices import OUTSIDE, Nic
 from lab.machine import Machine
-from lab.stage.lan import PING, Lan, bridge, device, devices, ip4, ip6, statistics
+from lab.stage.devices import device, devices
+from lab.stage.lan import PING, Lan, bridge, ip4, ip6, statistics
 from lab.stage.partitions import refused
 from lab.stage.traffic import Shell
 from tests.support.tiers import REPETITION, rounds
@@ -417,7 +418,7 @@ def test_queues(fresh_machine: Machine) -> None:
 
 @pytest.mark.machine(kernel="6.1", partitions=["6.1", "6.12"], nics=[Nic()])
 def test_older_host(fresh_machine: Machine) -> None:
-    """The same with 6.1 on the host."""
+    """Exchange data of all kinds with 6.1 on the host."""
     with bridge(fresh_machine) as lan:
         lan.start("web", "6.12", "2")
         lan.start("db", "6.1", "3")

@@ -102,7 +102,7 @@ def test_run(loaded: Machine) -> None:
 
 
 def test_direct_calls_from_rust(loaded: Machine) -> None:
-    """The same binary, both ways."""
+    """Run one binary untrusted and trusted: by SYSCALL, then by direct calls."""
     assert "by SYSCALL (this program is not trusted)" in loaded.run(f"{PROGRAMS}/kml_getpid 1000").output
     before = status(loaded)["calls"]
     assert "getpid by direct call" in loaded.run(f"{RUN} {PROGRAMS}/kml_getpid 1000").output
@@ -254,7 +254,7 @@ def test_a_failed_exec(loaded: Machine, place: str) -> None:
 
 
 def test_in_a_partition(loaded: Machine) -> None:
-    """The same there; trust here is none there."""
+    """Trust a program inside a partition; what the host trusts is not trusted there."""
     version = loaded.versions["6.1"]
     files = {
         "/usr/bin/shimos": "/usr/bin/shimos",
