@@ -64,6 +64,7 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("tests/support/*", ALL),
     ("tests/modules/*", ALL),
     ("tests/programs/*", ALL),
+    ("tests/guest/*", ALL),
     (".ci/*", ALL),
     ("Makefile", ALL),
     ("pyproject.toml", ALL),

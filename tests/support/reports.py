@@ -132,7 +132,7 @@ def last_lines(checks: list[str], causes: dict[str, str]) -> list[str]:
     if not checks and not causes:
         return []
     lines = ["", *(f"FAILED CHECK: {name}" for name in checks)]
-    room = _LAST_LINES - len(lines) - 8
+    room = _LAST_LINES - len(lines) - 12
     each = max(1, room // max(1, min(len(causes), 6)) - 1)
     for what, cause in list(causes.items())[: max(1, room // (each + 1))]:
         text = [line for line in cause.splitlines() if line.strip()]
