@@ -35,9 +35,10 @@ def make_machine() -> Callable[[], Machine]:
 
 @pytest.fixture(autouse=True)
 def _clean(request: pytest.FixtureRequest) -> Iterator[None]:
+    machine = request.getfixturevalue("machine") if "machine" in request.fixturenames else None
     yield
-    if "machine" in request.fixturenames:
-        kml.assert_clean(request.getfixturevalue("machine"))
+    if machine:
+        kml.assert_clean(machine)
 
 
 @pytest.fixture
