@@ -5,13 +5,17 @@ from __future__ import annotations
 import random
 import re
 import time
+from typing import Any
 
 import pytest
 
-from lab import faults
+from lab import faults, template
 from lab.cache import digest
+from lab.devices import Disk, Nic, PciDevice
 from lab.machine import Machine, parse_cpu_list
 from lab.shell import ShellError, ShellTimeout
+from lab.stage.partitions import remove, start
+from tests.support.tiers import REPETITION
 
 FAULT = """\
 [    2.523256] VFS: Dquot-cache hash table entries: 512 (order 0, 4096 bytes)
@@ -280,3 +284,26 @@ def test_partition_that_was_started_again() -> None:
     said = "web: started again, its kernel did not find its timer: the machine is busy\nweb: running, Linux 6.1.0"
     assert faults.restarted(said) == ["web"]
     assert faults.restarted("web: running, Linux 6.1.0 on CPUs 2-3, 1 GiB, ready after 1.95 s") == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param({"nics": [Nic()], "disks": [Disk("data", "64M"), Disk("fast", "64M", bus="nvme")]}, id="devices"),
+        pytest.param({}, id="6.12", marks=REPETITION),
+        pytest.param({"kernel": "6.1"}, id="6.1", marks=REPETITION),
+        pytest.param({"icount": True}, id="icount", marks=REPETITION),
+        pytest.param({"one_thread": True}, id="one thread", marks=REPETITION),
+        pytest.param({"pci": [PciDevice("nvme,serial=x", disk=64)]}, id="pci", marks=REPETITION),
+    ],
+)
+def test_cold_start(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What boots in this very moment is as what was frozen: it has its devices and starts a partition."""
+    monkeypatch.setenv(template.COLD_VARIABLE, "1")
+    with Machine(**options) as machine:
+        assert machine.emulator.place.role == "cold"
+        for disk in machine.spec.disks:
+            assert machine.disk(disk.serial)
+        start(machine)
+        remove(machine)
+        machine.assert_dmesg_clean()
