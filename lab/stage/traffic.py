@@ -56,25 +56,45 @@ def load(machine: Machine, module: str = "shimos_ikc_test") -> None:
     machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/{module}.ko")
 
 
-@contextmanager
-def kernels(
-    machine: Machine,
-    partitions: tuple[tuple[str, str, str], ...] = (("web", "6.1", "2-3"), ("db", "6.12", "1")),
-    modules: tuple[str, ...] = ("shimos_ikc_test",),
-    programs: tuple[str, ...] = (),
-) -> Iterator[list[Kernel]]:
-    """Start partitions (name, kernel, CPUs) and load the modules there and on the host; numbers in that order."""
-    found = [Kernel("host", 0, machine)]
+#: Name, kernel and CPUs of two partitions.
+TWO = (("web", "6.1", "2-3"), ("db", "6.12", "1"))
+TRAFFIC = ("shimos_ikc_test",)
+
+
+def two_kernels(machine: Machine) -> None:
+    """Stage: TWO partitions run, and all three kernels have the traffic module."""
+    _bring_up(machine, TWO, TRAFFIC, ())
+
+
+def _bring_up(
+    machine: Machine, partitions: tuple[tuple[str, str, str], ...], modules: tuple[str, ...], programs: tuple[str, ...]
+) -> None:
     for module in modules:
         load(machine, module)
-    for number, (name, flavour, cpus) in enumerate(partitions, 1):
+    for name, flavour, cpus in partitions:
         files = {f"/{m}.ko": f"{m}.ko" for m in modules} | {f"/bin/{Path(p).name}": p for p in programs}
         initrd = initrd_with(machine, flavour, files)
         start(machine, name, flavour, cpus, more=f"--initrd {initrd}")
-        console = machine.partition(name)
         for module in modules:
-            console.run(f"insmod /{module}.ko")
-        found.append(Kernel(name, number, console))
+            machine.partition(name).run(f"insmod /{module}.ko")
+
+
+@contextmanager
+def kernels(
+    machine: Machine,
+    partitions: tuple[tuple[str, str, str], ...] = TWO,
+    modules: tuple[str, ...] = TRAFFIC,
+    programs: tuple[str, ...] = (),
+) -> Iterator[list[Kernel]]:
+    """The host and partitions, all with the modules loaded; numbers in that order.
+
+    On a machine with the stage two_kernels they run already.
+    """
+    if machine.spec.stage is not two_kernels:
+        _bring_up(machine, partitions, modules, programs)
+    names = [name for name, _, _ in partitions]
+    found = [Kernel("host", 0, machine)]
+    found += [Kernel(name, number, machine.partition(name)) for number, name in enumerate(names, 1)]
     assert [k["name"] for k in ikc(machine)["kernels"]] == [k.name for k in found]
     try:
         yield found

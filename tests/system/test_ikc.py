@@ -9,7 +9,7 @@ import pytest
 from lab import faults
 from lab.machine import Machine
 from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, show, start
-from lab.stage.traffic import area, assert_correct, ikc, kernels, send_all
+from lab.stage.traffic import area, assert_correct, ikc, kernels, send_all, two_kernels
 from tests.support.tiers import rounds
 
 #: Packets from each kernel to each other.
@@ -39,17 +39,18 @@ def test_packets_each_way(machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
-def test_blocks_and_pages(machine: Machine) -> None:
+@pytest.mark.machine(stage=two_kernels)
+def test_blocks_and_pages(fresh_machine: Machine) -> None:
     """Shared-memory transfer and page transfer, each with its data checked."""
-    with kernels(machine) as found:
-        used = area(machine)["used"]
+    with kernels(fresh_machine) as found:
+        used = area(fresh_machine)["used"]
         blocks, pages = rounds(100_000, 20_000), rounds(5_000, 1_000)
         send_all(found, blocks, "shared")
         assert_correct(found, blocks)
-        assert area(machine)["used"] == used, "every block was freed by its receiver"
+        assert area(fresh_machine)["used"] == used, "every block was freed by its receiver"
         send_all(found, pages, "page")
         assert_correct(found, blocks + pages)
-    machine.assert_dmesg_clean()
+    fresh_machine.assert_dmesg_clean()
 
 
 @pytest.mark.parametrize(
@@ -75,11 +76,12 @@ def test_other_kernels(host: str, partitions: tuple[tuple[str, str, str], ...]) 
         machine.assert_dmesg_clean()
 
 
-def test_misuse(machine: Machine) -> None:
+@pytest.mark.machine(stage=two_kernels)
+def test_misuse(fresh_machine: Machine) -> None:
     """Each wrong call is refused with its own error, counted, and does no harm."""
-    with kernels(machine) as found:
+    with kernels(fresh_machine) as found:
         host, web, db = found
-        before = area(machine)
+        before = area(fresh_machine)
         host.command("misuse 1")
         results = host.results()
         expected = {
@@ -103,11 +105,11 @@ def test_misuse(machine: Machine) -> None:
             "map_nowhere": 0,
         }
         assert {name: results.get(name) for name in expected} == expected
-        after = area(machine)
+        after = area(fresh_machine)
         assert after["too_large"] - before["too_large"] == 2
         assert after["double_free"] - before["double_free"] == 1
         assert after["foreign_free"] - before["foreign_free"] == 3
-        log = machine.dmesg()
+        log = fresh_machine.dmesg()
         for words in (
             "a block has 1 to 65536",
             "the block is free already",
@@ -116,34 +118,35 @@ def test_misuse(machine: Machine) -> None:
         ):
             assert words in log
         # A kernel that is down: an error at once, and everybody else goes on.
-        machine.partition("db").close()
-        machine.run("shimos kill db")
+        fresh_machine.partition("db").close()
+        fresh_machine.run("shimos kill db")
         host.command("send 2 10 plain")
         host.command("sent", timeout=5)
         assert host.results()["error.2"] == -errno.EHOSTDOWN
-        refused(machine, "shimos ping -c 1 db", "down")
-        refused(machine, "shimos ping -c 1 nobody", "nobody", "web")
+        refused(fresh_machine, "shimos ping -c 1 db", "down")
+        refused(fresh_machine, "shimos ping -c 1 nobody", "nobody", "web")
         send_all([host, web], 1_000, "plain")
         assert db.number == 2
-    machine.assert_dmesg_clean()
+    fresh_machine.assert_dmesg_clean()
 
 
-def test_area_grows(machine: Machine) -> None:
+@pytest.mark.machine(stage=two_kernels)
+def test_area_grows(fresh_machine: Machine) -> None:
     """When the shared area is full the host adds to it; all kernels can follow."""
-    with kernels(machine) as found:
+    with kernels(fresh_machine) as found:
         _, web, db = found
-        before = area(machine)
+        before = area(fresh_machine)
         web.command("hoard 100 65536")
         db.command("hoard 100 4096")
-        after = area(machine)
+        after = area(fresh_machine)
         assert after["bytes"] >= before["bytes"] + (4 << 20)
         assert after["used"] - before["used"] >= 100 * 65536 + 100 * 4096
         send_all(found, 5_000, "shared")
         assert_correct(found, 5_000)
-        machine.partition("web").close()
-        machine.run("shimos kill web")
-        assert area(machine)["used"] < after["used"] - 100 * 65536
-    machine.assert_dmesg_clean()
+        fresh_machine.partition("web").close()
+        fresh_machine.run("shimos kill web")
+        assert area(fresh_machine)["used"] < after["used"] - 100 * 65536
+    fresh_machine.assert_dmesg_clean()
 
 
 def test_bells_follow_their_cpus(machine: Machine) -> None:

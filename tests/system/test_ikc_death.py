@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from lab.machine import Machine
 from lab.stage.partitions import Resources, initrd_with, remove, start, wait_state
-from lab.stage.traffic import Kernel, area, assert_correct, ikc, kernels, load, send_all
+from lab.stage.traffic import Kernel, area, assert_correct, ikc, kernels, load, send_all, two_kernels
 from tests.support.tiers import rounds
 
 #: Of a partition in the middle of its traffic.
@@ -65,17 +67,18 @@ def test_kills_in_traffic(fresh_machine: Machine) -> None:
     fresh_machine.assert_dmesg_clean()
 
 
-def test_nonsense_breaks_one_queue(machine: Machine) -> None:
+@pytest.mark.machine(stage=two_kernels)
+def test_nonsense_breaks_one_queue(fresh_machine: Machine) -> None:
     """A packet or ring with nonsense in it: that queue is broken with a message, the others go on."""
-    with kernels(machine) as found:
+    with kernels(fresh_machine) as found:
         host, web, db = found
         send_all(found, 1_000, "plain")
         web.command("spoil 0")
         host.command("until 2 1000")
-        machine.run(
+        fresh_machine.run(
             "until dmesg | grep -q 'queue 1 is broken: kernel 1 sent memory that is not the sender'; do sleep 0.1; done"
         )
-        broken = [(q["receiver"], q["sender"]) for q in ikc(machine)["queues"] if q["broken"]]
+        broken = [(q["receiver"], q["sender"]) for q in ikc(fresh_machine)["queues"] if q["broken"]]
         assert broken == [("host", "web")]
         web.command("scribble 2")
         web.command("send 2 1000 plain")
@@ -83,7 +86,7 @@ def test_nonsense_breaks_one_queue(machine: Machine) -> None:
         send_all([host, db], 1_000, "shared")
         db.shell.run("until dmesg | grep -q 'queue 1 is broken: kernel 1 sent'; do sleep 0.1; done")
         assert_correct([host, db], 2_000)
-    machine.assert_dmesg_clean()
+    fresh_machine.assert_dmesg_clean()
 
 
 def test_everything_shared_is_wrecked(fresh_machine: Machine) -> None:
