@@ -2,7 +2,9 @@
 # Building by hand; ./demo and ./test do all of it by themselves.
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
-OUT ?= build/$(KVER)
+# Where products go; the lab names a place outside of the tree.
+BUILD ?= build
+OUT ?= $(BUILD)/$(KVER)
 SPARSE ?= 0
 
 # Only what differs: make goes by times, and the same OUT may serve several trees.
@@ -34,14 +36,14 @@ UNIT = $(wildcard tests/host/unit/*.c) \
 
 .PHONY: check
 check: ## unit tests of the modules' pure code in user space, with sanitizers
-	mkdir -p $(addprefix build/unit/stub/,$(sort $(dir $(STUBS))))
-	for h in $(STUBS); do echo '#include "kernel.h"' > build/unit/stub/$$h; done
+	mkdir -p $(addprefix $(BUILD)/unit/stub/,$(sort $(dir $(STUBS))))
+	for h in $(STUBS); do echo '#include "kernel.h"' > $(BUILD)/unit/stub/$$h; done
 	$(CC) -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
 		-fsanitize=address,undefined -fno-sanitize-recover \
-		-include tests/host/unit/stub/kernel.h -Ibuild/unit/stub -Itests/host/unit/stub \
+		-include tests/host/unit/stub/kernel.h -I$(BUILD)/unit/stub -Itests/host/unit/stub \
 		-Itests/host/unit -Ikernel/include -Ikernel/kloader -Ikernel/kloader/arch/x86 \
-		-o build/unit/check $(UNIT)
-	build/unit/check
+		-o $(BUILD)/unit/check $(UNIT)
+	$(BUILD)/unit/check
 
 # The ring and the allocator, which compile in user space as they are.
 IKC_FLAGS = -g -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
@@ -51,10 +53,10 @@ MODEL = $(wildcard tests/host/model/*.c) kernel/ikc/heap.c
 
 .PHONY: check-ikc check-model
 check-ikc: ## unit tests, fuzzing and killing of IKC's ring and allocator, with sanitizers
-	mkdir -p build/ikc
+	mkdir -p $(BUILD)/ikc
 	$(CC) $(IKC_FLAGS) -O1 -fsanitize=address,undefined -fno-sanitize-recover \
-		-pthread -Itests/host/common -Itests/host/ikc -o build/ikc/check $(IKC_TESTS)
-	build/ikc/check
+		-pthread -Itests/host/common -Itests/host/ikc -o $(BUILD)/ikc/check $(IKC_TESTS)
+	$(BUILD)/ikc/check
 
 # Both ends of a virtqueue: the owner's, and the user's after the owner's death.
 VRING_TESTS = $(wildcard tests/host/vring/*.c tests/host/common/*.c) kernel/backend/vring.c \
@@ -62,19 +64,19 @@ VRING_TESTS = $(wildcard tests/host/vring/*.c tests/host/common/*.c) kernel/back
 
 .PHONY: check-vring
 check-vring: ## unit tests, fuzzing and deaths of the ends of virtqueues, with sanitizers
-	mkdir -p build/vring
+	mkdir -p $(BUILD)/vring
 	$(CC) -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 		-Wno-missing-field-initializers -Wno-address-of-packed-member -Werror \
 		-fsanitize=address,undefined -fno-sanitize-recover -pthread \
 		-Ikernel/include -Ikernel/backend -Ikernel/virtio -Itests/host/common -Itests/host/vring \
-		-o build/vring/check $(VRING_TESTS)
-	build/vring/check
+		-o $(BUILD)/vring/check $(VRING_TESTS)
+	$(BUILD)/vring/check
 
 check-model: ## all interleavings of IKC's ring and allocator, in small scenarios
-	mkdir -p build/model
+	mkdir -p $(BUILD)/model
 	$(CC) $(IKC_FLAGS) -O2 -include tests/host/model/model.h -Itests/host/model \
-		-o build/model/check $(MODEL)
-	build/model/check
+		-o $(BUILD)/model/check $(MODEL)
+	$(BUILD)/model/check
 
 # named, else cargo would link its own plugins statically; see tool/.cargo
 RUST_TARGET = x86_64-unknown-linux-gnu
@@ -85,16 +87,16 @@ tool: ## build the static command-line tool into OUT (OUT=…)
 	cd tool && cargo build --release --locked --target $(RUST_TARGET)
 	cp $${CARGO_TARGET_DIR:-tool/target}/$(RUST_TARGET)/release/shimos $(OUT)/
 
-deb: ## build the Debian packages into build/deb (needs debhelper, dh-dkms, musl-tools, cargo)
-	$(MAKE) init tool OUT=build/dist
-	rm -rf build/deb
-	mkdir -p build/deb/shimos/build build/deb/shimos/tool
-	cp -r kernel lib build/deb/shimos/
-	cp -r tool/dist build/deb/shimos/tool/
-	cp -r build/dist build/deb/shimos/build/
-	cp -r packaging/debian build/deb/shimos/
-	cd build/deb/shimos && dpkg-buildpackage -b -us -uc
-	ls build/deb/*.deb
+deb: ## build the Debian packages into BUILD/deb (needs debhelper, dh-dkms, musl-tools, cargo)
+	$(MAKE) init tool OUT=$(BUILD)/dist
+	rm -rf $(BUILD)/deb
+	mkdir -p $(BUILD)/deb/shimos/build $(BUILD)/deb/shimos/tool
+	cp -r kernel lib $(BUILD)/deb/shimos/
+	cp -r tool/dist $(BUILD)/deb/shimos/tool/
+	cp -r $(BUILD)/dist $(BUILD)/deb/shimos/build/
+	cp -r packaging/debian $(BUILD)/deb/shimos/
+	cd $(BUILD)/deb/shimos && dpkg-buildpackage -b -us -uc
+	ls $(BUILD)/deb/*.deb
 
 .PHONY: lib
 LIB_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ikernel/ikc -Ikernel/include/uapi -Ilib/c

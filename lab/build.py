@@ -20,6 +20,10 @@ _TESTS = "usr/lib/shimos-test"
 #: Names parts that shall not be on the machines, for trying out.
 _WITHOUT = "SHIMOS_LAB_WITHOUT"
 
+#: Cargo's profile of the tool on the machine: "lab", which is built quickly, unless told.
+#: Benchmarks say "release", which is what a package has.
+PROFILE_VARIABLE = "SHIMOS_TOOL_PROFILE"
+
 
 def run_make(target: str, out: Path, *variables: str) -> str:
     """Make a target of the repository's Makefile in ``out``; returns all that was said."""
@@ -37,13 +41,10 @@ def modules(kernel: Kernel) -> list[Path]:
 
 
 def _cargo(*options: str) -> Path:
-    """Build static binaries; returns where they are."""
-    # A static glibc program needs --target, else cargo would build its own
-    # proc-macro plugins statically, which cannot be.
-    target = "x86_64-unknown-linux-gnu"
-    flags = {"RUSTFLAGS": "-C target-feature=+crt-static"}
-    run("cargo", "build", "--release", "--locked", "--target", target, *options, cwd=SRC / "tool", env=flags)
-    return CACHE / "target" / target / "release"
+    """Build static binaries, as tool/.cargo says; returns where they are."""
+    profile = os.environ.get(PROFILE_VARIABLE) or "lab"
+    run("cargo", "build", "--profile", profile, "--locked", *options, cwd=SRC / "tool")
+    return CACHE / "target" / "x86_64-unknown-linux-gnu" / profile
 
 
 @functools.cache
@@ -148,7 +149,9 @@ def programs_tree() -> Path:
         for where, source in (everything() | {"boot/lab-initrd.img": initrd}).items():
             _install(source, target / where)
 
-    key = cache.digest(os.environ.get(_WITHOUT, ""), initrd.name, *_sources(_PROGRAMS))
+    key = cache.digest(
+        os.environ.get(_WITHOUT, ""), os.environ.get(PROFILE_VARIABLE, ""), initrd.name, *_sources(_PROGRAMS)
+    )
     return cache.make("programs-tree", key, "building the programs under test", make, keep=2)
 
 

@@ -20,9 +20,10 @@ MODULES = {"shimos_ikc", "shimos_kloader", "shimos_agent", "shimos_virtio", "shi
 
 
 def test_packages(tmp_path: Path) -> None:
-    run("make", "-C", SRC, "deb")
-    (tool,) = (SRC / "build/deb").glob("shimos_*.deb")
-    (modules,) = (SRC / "build/deb").glob("shimos-dkms_*.deb")
+    build = tmp_path / "build"
+    run("make", "-C", SRC, "deb", f"BUILD={build}")
+    (tool,) = (build / "deb").glob("shimos_*.deb")
+    (modules,) = (build / "deb").glob("shimos-dkms_*.deb")
     listing = run("dpkg", "-c", tool)
     for wanted in IN_TOOL:
         assert wanted in listing, listing
