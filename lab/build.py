@@ -25,10 +25,10 @@ _WITHOUT = "SHIMOS_LAB_WITHOUT"
 PROFILE_VARIABLE = "SHIMOS_TOOL_PROFILE"
 
 
-def run_make(target: str, out: Path, *variables: str) -> str:
-    """Make a target of the repository's Makefile in ``out``; returns all that was said."""
+def run_make(target: str, out: Path, *variables: str, source: Path = SRC) -> str:
+    """Make a target of the Makefile of the repository, or of a copy of it, in ``out``; returns all that was said."""
     out.mkdir(parents=True, exist_ok=True)
-    return run("make", "--no-print-directory", "-C", SRC, f"-j{os.cpu_count()}", target, f"OUT={out}", *variables)
+    return run("make", "--no-print-directory", "-C", source, f"-j{os.cpu_count()}", target, f"OUT={out}", *variables)
 
 
 @functools.cache

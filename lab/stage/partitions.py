@@ -110,10 +110,25 @@ class Resources:
     #: What the host's own slabs may have grown by meanwhile.
     SLACK = 16 << 20
 
+    #: Where a stage keeps them for its clones.
+    _FILE = "/root/resources"
+
     def __init__(self, machine: Machine):
         self._machine = machine
         self._cpus = machine.online_cpus()
         self._free = machine.mem_free()
+
+    def keep(self) -> None:
+        """Leave them on the machine."""
+        self._machine.put(self._FILE, json.dumps([self._cpus, self._free]).encode())
+
+    @classmethod
+    def kept(cls, machine: Machine) -> Resources:
+        """Return what keep() has left."""
+        found = cls.__new__(cls)
+        found._machine = machine
+        found._cpus, found._free = json.loads(machine.run(f"cat {cls._FILE}").output)
+        return found
 
     def assert_back(self) -> Resources:
         """Check that the host has again all that a partition took; returns what was measured, to go on from."""

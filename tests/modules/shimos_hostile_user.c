@@ -10,10 +10,11 @@
  *	good ID			a request that is right in every way, on each queue
  *	attack ID WHAT		one that is wrong (attacks[]), on queue 0 of disks, 1 of networks
  *	fuzz ID SECONDS SEED	everything at random, another thread rewrites descriptors
- *	endless ID SECONDS TYPE	a ring that is never empty
+ *	endless ID SECONDS TYPE	a ring that is never empty, until the device is removed
  *	storm ID COUNT		RESET and START, without waiting for answers
  *	packets COUNT SEED	packets at random
  *	mute 0|1		REMOVE is not answered
+ *	enough			ends what of this is going on
  */
 #include <linux/delay.h>
 #include <linux/io.h>
@@ -60,6 +61,7 @@ static struct target targets[TARGETS];
 static DECLARE_WAIT_QUEUE_HEAD(changed);
 static u64 victim = 0x100000;
 static bool mute;
+static bool enough;
 static u8 status;			/* of the last request */
 static bool used;			/* it came back */
 static u64 tries, restarts, completions, removals;
@@ -677,7 +679,7 @@ static int fuzz(struct target *t, unsigned int seconds, u64 seed)
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	prandom_seed_state(&rnd, seed);
-	while (time_before(jiffies, until) && !ret) {
+	while (time_before(jiffies, until) && !ret && !READ_ONCE(enough)) {
 		q = below(&rnd, t->desc.queues);
 		idx = READ_ONCE(used_of(t, q)->idx);
 		if (idx != t->seen[q])
@@ -699,11 +701,13 @@ static int fuzz(struct target *t, unsigned int seconds, u64 seed)
 	return ret;
 }
 
+/* 0 if the device was removed meanwhile. */
 static int endless(struct target *t, unsigned int seconds, u32 type)
 {
 	unsigned long until = jiffies + seconds * HZ;
 	unsigned int q = t->desc.type == 1, n = 0;
 	u16 before = used_of(t, q)->idx, at = before;
+	u32 id = t->id;
 
 	build(t, q);
 	if (t->desc.type == 2)
@@ -713,7 +717,7 @@ static int endless(struct target *t, unsigned int seconds, u32 type)
 	else if (type == VIRTIO_BLK_T_IN)	/* long enough that it never runs dry */
 		desc_of(t, q)[1].len = SZ_512K;
 	memset(avail_of(t, q)->ring, 0, 2 * t->desc.ring);
-	while (time_before(jiffies, until)) {
+	while (time_before(jiffies, until) && READ_ONCE(t->id) == id) {
 		u16 idx = READ_ONCE(used_of(t, q)->idx);
 
 		completions += (u16)(idx - at);
@@ -727,7 +731,7 @@ static int endless(struct target *t, unsigned int seconds, u32 type)
 	t->made[q] = avail_of(t, q)->idx;
 	msleep(100);
 	t->seen[q] = used_of(t, q)->idx;
-	return 0;
+	return READ_ONCE(t->id) == id ? -ETIME : 0;
 }
 
 static int storm(struct target *t, unsigned int count)
@@ -743,6 +747,7 @@ static int storm(struct target *t, unsigned int count)
 			   m, sizeof(*m));
 		if (ret)
 			return ret;
+		tries++;
 		cond_resched();
 	}
 	return 0;
@@ -758,7 +763,7 @@ static int random_packets(unsigned int count, u64 seed)
 	if (!page)
 		return -ENOMEM;
 	prandom_seed_state(&rnd, seed);
-	while (count-- && !ret) {
+	while (count-- && !ret && !READ_ONCE(enough)) {
 		prandom_bytes_state(&rnd, &pkt, sizeof(pkt));
 		pkt.cmd = below(&rnd, 8) ? below(&rnd, 10) : pkt.cmd;
 		pkt.param[0] = below(&rnd, 4) ? below(&rnd, 8) : pkt.param[0];
@@ -780,6 +785,8 @@ static int random_packets(unsigned int count, u64 seed)
 			ikc_free(block);
 		if (ret == -EINVAL)
 			ret = 0;	/* refused here already */
+		else
+			tries++;
 		cond_resched();
 	}
 	ikc_notify(OWNER, SHIMOS_VIRTIO_OWNER);
@@ -798,8 +805,9 @@ static int show(struct seq_file *file, void *unused)
 		   used, status, tries, restarts, completions, removals);
 	for (t = targets; t < targets + TARGETS; t++)
 		if (t->id)
-			seq_printf(file, "device.%u %u\nqueues.%u %u\n", t->id, t->desc.type,
-				   t->id, t->desc.queues);
+			seq_printf(file, "device.%u %u\nqueues.%u %u\nunanswered.%u %u\n", t->id,
+				   t->desc.type, t->id, t->desc.queues, t->id,
+				   t->asked - t->answered);
 	return 0;
 }
 
@@ -819,6 +827,11 @@ static int run(const char *line)
 		mute = a;
 		return 0;
 	}
+	if (!strncmp(line, "enough", 6)) {
+		WRITE_ONCE(enough, true);
+		return 0;
+	}
+	WRITE_ONCE(enough, false);
 	if (sscanf(line, "packets %u %u", &a, &b) == 2)
 		return random_packets(a, b);
 	if (sscanf(line, "%19s %u", word, &id) != 2)
