@@ -79,11 +79,6 @@ class Stage:
         self.tell(f"victim {self.canary()['address']}")
         self.db.run("until [ -b /dev/vda ]; do sleep 0.1; done")
 
-    def attach(self, name: str, disk: str) -> int:
-        """Share one more disk; returns its number."""
-        self.machine.run(f"shimos attach {name} --disk {disk}")
-        return self.known(disk)
-
     def known(self, disk: str) -> int:
         """Return a disk's number once the hostile partition has heard of it."""
         (found,) = [d for d in json.loads(self.machine.run("shimos devices --json").output) if d["name"] == disk]
