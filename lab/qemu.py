@@ -56,7 +56,7 @@ class Config:
         args += ["-kernel", str(self.kernel), "-initrd", str(self.initrd), "-append", self.cmdline]
         # A clone's log begins with its template's.
         args += ["-chardev", f"file,id=log,append=on,path={place.directory / 'ttyS0.log'}", "-serial", "chardev:log"]
-        args += ["-mon", "chardev=monitor,mode=control"]
+        args += ["-qmp", "chardev:monitor"]
         args += ["-device", "virtio-rng-pci"]
         for disk in self.disks:
             args += disk.arguments(place)

@@ -49,7 +49,8 @@ class MachineSpec:
     @property
     def host_cmdline(self) -> str:
         """The host's whole command line."""
-        words = ["console=ttyS0", "panic=-1", "tsc=reliable", "random.trust_cpu=1"]
+        # no_timer_check: on a busy computer the check takes the emulator's timer for a broken one, and panics.
+        words = ["console=ttyS0", "panic=-1", "tsc=reliable", "no_timer_check", "random.trust_cpu=1"]
         if not self.ipi_broadcast:
             words.append("no_ipi_broadcast=1")
         return " ".join([*words, self.cmdline]).strip()
