@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from lab import build, kernels, ledger, progress, template, touched
-from lab.check import quick_checks
+from lab.checks import quick_checks
 from lab.command import CommandError
 from lab.paths import CACHE, SRC
 

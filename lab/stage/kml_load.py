@@ -31,7 +31,7 @@ def storm(machine: Machine, seconds: int) -> None:
     programs = f"for i in 1 2 3 4; do {TRUSTED}/kml_faults {seconds} & done"
     out = machine.run(f"({programs}; wait)", timeout=seconds * 3 + 60).lines
     machine.run("rmmod shimos_nmi_storm")
-    assert out == ["fine faults"] * 4
+    assert out == ["fine faults"] * 4, f"trusted programs said {out}"
 
 
 def probe(machine: Machine, seconds: float = 3) -> None:

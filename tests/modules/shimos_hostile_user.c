@@ -47,6 +47,8 @@
 #define PAYLOAD		(DATA + SZ_4K)
 #define DATA_END	SZ_2M
 
+#define LONG		8		/* pieces of data in a long request */
+
 struct target {
 	u32 id, asked, answered;
 	int answer;
@@ -701,6 +703,21 @@ static int fuzz(struct target *t, unsigned int seconds, u64 seed)
 	return ret;
 }
 
+/*
+ * Read into the same place again and again: a ring of these takes the owner longer
+ * than a busy machine keeps us from filling it up.
+ */
+static void lengthen(struct target *t, unsigned int q)
+{
+	struct vring_desc *d = desc_of(t, q);
+	int i;
+
+	d[LONG + 1] = d[2];
+	for (i = 1; i <= LONG; i++)
+		set(&d[i], t->phys + PAYLOAD, SZ_512K, VRING_DESC_F_NEXT | VRING_DESC_F_WRITE,
+		    i + 1);
+}
+
 /* 0 if the device was removed meanwhile. */
 static int endless(struct target *t, unsigned int seconds, u32 type)
 {
@@ -714,8 +731,8 @@ static int endless(struct target *t, unsigned int seconds, u32 type)
 		type_is(t, type, 0);
 	if (type == VIRTIO_BLK_T_GET_ID)
 		desc_of(t, q)[1].len = VIRTIO_BLK_ID_BYTES;
-	else if (type == VIRTIO_BLK_T_IN)	/* long enough that it never runs dry */
-		desc_of(t, q)[1].len = SZ_512K;
+	else if (type == VIRTIO_BLK_T_IN)
+		lengthen(t, q);
 	memset(avail_of(t, q)->ring, 0, 2 * t->desc.ring);
 	while (time_before(jiffies, until) && READ_ONCE(t->id) == id) {
 		u16 idx = READ_ONCE(used_of(t, q)->idx);

@@ -3,8 +3,8 @@
  * Writes and reads to a disk whose contents are checked, from several processes at
  * once: verify_io DEVICE WORKERS COUNT.  Each has a part of the disk and a copy of what
  * must be in it; requests have all sizes and places, and bypass the page cache.
- * With 0 for COUNT it goes on until the disk fails, and tells with which error and how
- * long the slowest failing request took.
+ * With 0 for COUNT it goes on until the disk fails, and tells with which error, how
+ * long the slowest failing request took, and how long the slowest one before.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -28,6 +28,7 @@ struct result {
 	uint64_t requests;
 	int error;
 	uint64_t milliseconds;		/* of the request that failed */
+	uint64_t usual;			/* of the slowest that did not */
 };
 
 static struct result *results;		/* one per worker, shared */
@@ -57,6 +58,7 @@ static void request(int fd, char *copy, char *buffer, off_t region, struct resul
 	size_t len = (1 + chance() % (LARGEST / BLOCK)) * BLOCK;
 	int write = chance() % 2;
 	uint64_t begin;
+	uint64_t took;
 	ssize_t done;
 
 	if (len > REGION - at)
@@ -68,11 +70,14 @@ static void request(int fd, char *copy, char *buffer, off_t region, struct resul
 	}
 	begin = now();
 	done = write ? pwrite(fd, buffer, len, region + at) : pread(fd, buffer, len, region + at);
+	took = now() - begin;
 	if (done != (ssize_t)len) {
 		result->error = done < 0 ? errno : EIO;
-		result->milliseconds = now() - begin;
+		result->milliseconds = took;
 		return;
 	}
+	if (took > result->usual)
+		result->usual = took;
 	if (!write && memcmp(buffer, copy + at, len))
 		errx(1, "wrong data at %llu, %zu bytes", (unsigned long long)region + at, len);
 	result->requests++;
@@ -99,7 +104,7 @@ static void work(const char *device, unsigned int worker, uint64_t count)
 
 int main(int argc, char **argv)
 {
-	uint64_t count, requests = 0, slowest = 0;
+	uint64_t count, requests = 0, slowest = 0, usual = 0;
 	unsigned int workers, i;
 	int status, failed = 0;
 
@@ -124,9 +129,12 @@ int main(int argc, char **argv)
 		requests += results[i].requests;
 		if (results[i].milliseconds > slowest)
 			slowest = results[i].milliseconds;
+		if (results[i].usual > usual)
+			usual = results[i].usual;
 	}
-	printf("requests %llu\nerror %s\nslowest %llu ms\n", (unsigned long long)requests,
+	printf("requests %llu\nerror %s\nslowest %llu ms\nusual %llu ms\n",
+	       (unsigned long long)requests,
 	       results[0].error ? strerrorname_np(results[0].error) : "none",
-	       (unsigned long long)slowest);
+	       (unsigned long long)slowest, (unsigned long long)usual);
 	return 0;
 }

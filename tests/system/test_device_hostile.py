@@ -233,7 +233,7 @@ def test_ring_that_is_never_empty(stage: Stage, kind: int) -> None:
     """It keeps one thread of the owner busy and nothing else: the device can be taken away."""
     idle = stage.attach("web", "/dev/ram3")
     # More than the ring holds: it was filled again while the owner took from it.
-    stage.attack(f"endless {stage.victim} 30 {kind}", "completions", 1000)
+    stage.attack(f"endless {stage.victim} 30 {kind}", "completions", 300)
     stage.db.run("dd if=/dev/vda of=/dev/null bs=64k count=8 iflag=direct 2>/dev/null")
     usual, took = (stage.machine.run(f"shimos detach web --id {n} --force").seconds for n in (idle, stage.victim))
     # The attack ends well only if it was still going on when the device was taken away.

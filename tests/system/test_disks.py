@@ -205,7 +205,7 @@ def test_images(machine: Machine) -> None:
 
 
 def test_limits(machine: Machine) -> None:
-    """iops= and bw= hold, and without them it is several times as fast."""
+    """iops= and bw= hold, and without them it is at least four times as fast."""
     disk = machine.disk("data")
     machine.run("mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup")
     fio = f"{CHROOT_TOOLS} fio --name=x --ioengine=libaio --direct=1 --time_based --runtime={rounds(4, 2)} --output-format=json"
@@ -220,10 +220,14 @@ def test_limits(machine: Machine) -> None:
         return {"iops": read["iops"], "bytes": read["bw_bytes"]}
 
     small, large = "--rw=randread --bs=4k --iodepth=8", "--rw=read --bs=64k --iodepth=4"
-    assert 25 < measured(",iops=50", small)["iops"] < 75
-    assert 1 << 20 < measured(",bw=2M", large)["bytes"] < 3 << 20
-    free = (measured("", small)["iops"], measured("", large)["bytes"])
-    assert free[0] > 200 and free[1] > 8 << 20, free
+    # What a busy machine does without limits may be little: they are a quarter of that.
+    free = measured("", small)["iops"], measured("", large)["bytes"]
+    requests, kilobytes = min(50, int(free[0] / 4)), min(2048, int(free[1] / 4) >> 10)
+    assert requests > 5 and kilobytes > 64, f"the disk is too slow to measure: {free}"
+    limited = measured(f",iops={requests}", small)["iops"]
+    assert 0.5 < limited / requests < 1.5, f"iops={requests} made it {limited:.0f}, without it {free[0]:.0f}"
+    limited = measured(f",bw={kilobytes}K", large)["bytes"] / 1024
+    assert 0.5 < limited / kilobytes < 1.5, f"bw={kilobytes}K made it {limited:.0f}, without it {free[1] / 1024:.0f}"
 
 
 def test_while_running(machine: Machine) -> None:

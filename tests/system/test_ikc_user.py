@@ -9,6 +9,7 @@ from lab.machine import Machine
 from lab.stage.partitions import WAIT_FOR, refused
 from lab.stage.traffic import area, ikc, kernels
 from tests.support.tiers import rounds
+from tests.support.timing import soon
 
 PROGRAM = "/usr/lib/shimos-test/ikc_user"
 #: Messages between two programs.
@@ -45,11 +46,13 @@ def test_peer_dies(machine: Machine) -> None:
             web.shell.run("ikc_user echo host 5 100000000 >/tmp/log 2>&1 &")
             machine.run(f"{PROGRAM} hold web 5 >/tmp/hold 2>&1 & {WAIT_FOR} text connected /tmp/hold")
             if how == "program":
-                web.shell.run("killall -9 ikc_user")
+                killing = web.shell.run("killall -9 ikc_user").seconds
             else:
                 machine.partition("web").close()
-                machine.run("shimos kill web")
-            machine.run("timeout 1 sh -c 'until grep -q \"written on\" /tmp/hold; do :; done'")
+                killing = machine.run("shimos kill web").seconds
+            limit = soon(1, killing)
+            wait = f"timeout {limit:.1f} sh -c 'until grep -q \"written on\" /tmp/hold; do :; done'"
+            assert machine.run(wait, check=False).status == 0, f"no error {limit:.1f} s after the end of the {how}"
             assert "send: Broken pipe" in machine.run("cat /tmp/hold").output
             assert "hung up" in machine.run("cat /tmp/hold").output
         assert all(q["sender"] != "web" and q["receiver"] != "web" for q in ikc(machine)["queues"])

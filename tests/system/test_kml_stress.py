@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pexpect
@@ -43,8 +44,20 @@ def test_nmi_test_can_fail() -> None:
     progress.quiet()
     with kml.make() as machine:
         kml.prepare(machine, "guard=0")
-        with pytest.raises((ShellError, OSError, AssertionError, pexpect.ExceptionPexpect)):
+        # All is well as long as there are no NMIs.
+        assert machine.run(f"{TRUSTED}/kml_faults 1").lines == ["fine faults"]
+        kml.assert_clean(machine)
+        with pytest.raises((ShellError, OSError, AssertionError, pexpect.ExceptionPexpect)) as caught:
             storms(machine)
+        assert not machine.diagnosis.fault(), machine.diagnosis.fault()
+        assert died_of_nmis(machine, caught.value), f"something else went wrong: {caught.value}"
+
+
+def died_of_nmis(machine: Machine, error: BaseException) -> bool:
+    """Whether trusted programs or the kernel below them were what the error is about."""
+    oops = re.search(r"(BUG: |Oops: |double fault).*\[shimos_kml\]", machine.emulator.console(), re.DOTALL)
+    wrong = isinstance(error, AssertionError) and "trusted programs said" in str(error)
+    return bool(oops) or wrong or machine.emulator.process.poll() is not None
 
 
 @pytest.mark.parametrize("kernel", ["6.12", pytest.param("6.1", marks=REPETITION)])

@@ -19,6 +19,7 @@ from lab.partition import PartitionConsole
 from lab.stage.disks import stock_module
 from lab.stage.partitions import Resources, initrd_with, refused, remove, start, wait_state
 from tests.support.tiers import REPETITION, rounds
+from tests.support.timing import soon
 
 _HOLES = " ".join(f"memmap=4K$0x{0x110000000 + n * 0x100000:x}" for n in range(20))
 pytestmark = pytest.mark.machine(cmdline=_HOLES)
@@ -26,8 +27,8 @@ pytestmark = pytest.mark.machine(cmdline=_HOLES)
 MEMORY = "384M"
 #: Ends of an owner in the middle of I/O; each costs a boot.
 DEATHS = rounds(6, 2)
-#: Milliseconds that a request may take which its owner's end makes fail.
-SOON = 1000
+#: Seconds that a request may take which its owner's end makes fail.
+SOON = 1.0
 #: Waits for the disk that the kernel gets next.
 _APPEARS = "until [ -b /dev/{0} ]; do sleep 0.1; done"
 #: Which a user has no disk of any more.
@@ -175,7 +176,7 @@ def test_owner_ends_in_io(machine: Machine) -> None:
     before = Resources(machine)
     db = start_kernel(machine, "db", "3", initrd)
     start(machine, "web", "6.12", "2", MEMORY, f"--initrd {sharer}")
-    slowest = 0
+    slowest = usual = 0.0
     for death in range(DEATHS):
         disk = host_disk(machine)
         db.run(_APPEARS.format("vda"))
@@ -195,12 +196,13 @@ def test_owner_ends_in_io(machine: Machine) -> None:
         machine.run(_VANISHES.format(disk))
         db.run(_VANISHES.format("vda"))
         took = time.monotonic() - begin
-        slowest = max([slowest, *(int(s["slowest"].split()[0]) for s in said)])
+        slowest = max([slowest, *(int(s["slowest"].split()[0]) / 1000 for s in said)])
+        usual = max([usual, *(int(s["usual"].split()[0]) / 1000 for s in said)])
         print(f"death {death}: {said}, {took:.1f} s until the disks were gone")
         if death % 2:
             web.close()
         machine.run("shimos restart web", timeout=90)
-    assert slowest < SOON
+    assert slowest < soon(SOON, usual), f"a request failed after {slowest:.1f} s; none before took {usual:.1f} s"
     host_disk(machine)
     db.run(f"{_APPEARS.format('vda')}; verify_io /dev/vda 2 100")
     assert_clean(db)

@@ -1,7 +1,7 @@
 """Tests that can fail: each is run on a product with a defect at the place that it is about.
 
-SHIMOS_BLUNT=1 leaves the defects out.  Then every test here must fail, which shows that the
-defects are what the tests see.
+``lab/enter env SHIMOS_BLUNT=1 python3 -m pytest tests/system/test_teeth.py`` leaves the defects
+out.  Then every test here must fail, which shows that the defects are what the tests see.
 """
 
 from __future__ import annotations
@@ -14,9 +14,21 @@ from typing import Any
 import pytest
 
 from lab.machine import Machine
+from lab.stage import kml_load
 from tests.support import mutants
 from tests.support.mutants import Mutation
-from tests.system import test_hostile, test_ioctl
+from tests.system import (
+    test_device_hostile,
+    test_disk_faults,
+    test_disks,
+    test_errors,
+    test_hostile,
+    test_ikc_user,
+    test_ioctl,
+    test_kml_stress,
+    test_owner,
+    test_tool,
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,39 @@ def command(text: str) -> Callable[[Machine], None]:
         machine.run(text)
 
     return spoil
+
+
+def wrapped(script: str) -> Callable[[Machine], None]:
+    """A defect of the tool: a script in its place, which may call the real one."""
+
+    def spoil(machine: Machine) -> None:
+        machine.run("mv /usr/bin/shimos /usr/bin/shimos.real")
+        machine.put("/usr/bin/shimos", f"#!/bin/sh\n{script}\n".encode(), 0o755)
+
+    return spoil
+
+
+def hostile(test: Callable[..., None], *args: Any) -> Callable[[Machine], None]:
+    """A test of test_device_hostile.py, with its stage."""
+
+    def run(machine: Machine) -> None:
+        stage = test_device_hostile.Stage(machine)
+        stage.start_all()
+        test(stage, *args)
+
+    return run
+
+
+def one_death(machine: Machine) -> None:
+    """test_owner_ends_in_io with one end of the owner."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(test_owner, "DEATHS", 1)
+        test_owner.test_owner_ends_in_io(machine)
+
+
+_HOSTILE = "tests/modules/shimos_hostile_user.c"
+_FAIL = "\tsmp_store_mb(d->dead, true);"
+_SLEEP = "\t{ extern void msleep(unsigned int msecs); msleep(15000); }\n"
 
 
 def tooth(
@@ -83,13 +128,129 @@ TEETH = [
         "no call met the partition",
         partitions=["6.1"],
     ),
+    tooth(
+        "fuzzing-ends-at-once",
+        hostile(test_device_hostile.test_killed_while_fuzzing),
+        mutation(_HOSTILE, "until) && !ret && !READ_ONCE(enough)) {\n\t\tq =", "until) && false) {\n\t\tq =", "6.1"),
+        "the attack is over, with status 0",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "killed-user-still-served",
+        hostile(test_device_hostile.test_killed_while_fuzzing),
+        mutation("kernel/backend/core.c", "\tstop(b);\n\tpkt = take_request(b);", "\tpkt = take_request(b);"),
+        "has not come back",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "ring-served-for-ever",
+        # Of the kinds that are done at once, an emulated user's CPU now and then makes too few.
+        hostile(test_device_hostile.test_ring_that_is_never_empty, 0),
+        mutation("kernel/backend/disk.c", "while (READ_ONCE(q->serving) && (ret", "while ((ret"),
+        "the attack has failed, with status 1|it took .* to stop the device",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "ring-empty",
+        hostile(test_device_hostile.test_ring_that_is_never_empty, 8),
+        mutation(_HOSTILE, "until) && READ_ONCE(t->id) == id) {", "until) && READ_ONCE(t->id) != id) {", "6.1"),
+        "the attack is over, with status 1",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "no-packets",
+        hostile(test_device_hostile.test_storms),
+        mutation(_HOSTILE, "while (count-- && !ret && !READ_ONCE(enough)) {", "while (false) {", "6.1"),
+        "only 0 packets",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "storm-of-few",
+        hostile(test_device_hostile.test_storms),
+        mutation(_HOSTILE, "\twhile (count--) {\n\t\tm =", "\twhile (count-- > 19000) {\n\t\tm =", "6.1"),
+        "a storm of ",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "interrupt-lost",
+        lambda machine: test_errors.test_interrupted_commands(
+            machine, "restart web", "grep -qx starting /sys/class/shimos/web/state"
+        ),
+        # It goes on, whatever is pressed.
+        wrapped("trap 'exit 0' INT; shimos.real \"$@\" & wait $!"),
+        "'shimos restart web' was not interrupted: it ended with status 0",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "failed-start-says-nothing",
+        test_tool.test_failed_start_says_why,
+        wrapped("shimos.real \"$@\" 2>/tmp/errors; s=$?; grep -av 'kernel log\\|^  \\[' /tmp/errors; exit $s"),
+        "no reason in: .*is not up after",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "claim-outlives-the-module",
+        test_disk_faults.test_back_end_unloaded,
+        mutation("kernel/backend/disk.c", "\tcompat_bdev_close(&disk->bdev);\n\tkfree(disk);", "\tkfree(disk);"),
+        "the disk is still claimed by a module that is gone",
+        **test_disk_faults.pytestmark.kwargs,
+    ),
+    tooth(
+        "late-errors-by-detach",
+        test_disk_faults.test_detach_by_force,
+        mutation("kernel/virtio/fail.c", _FAIL, _SLEEP + _FAIL),
+        "fio saw the error after",
+        **test_disk_faults.pytestmark.kwargs,
+    ),
+    tooth(
+        "limits-ignored",
+        test_disks.test_limits,
+        wrapped("exec shimos.real $(echo \"$*\" | sed -E 's/,(iops|bw)=[0-9]+K?//')"),
+        "iops=.* made it",
+        **test_disks.pytestmark.kwargs,
+    ),
+    tooth(
+        "late-hang-up",
+        test_ikc_user.test_peer_dies,
+        mutation(
+            "kernel/ikc/channel.c",
+            "static void hang_up(struct ikc_channel *ch)\n{\n",
+            "static void hang_up(struct ikc_channel *ch)\n{\n" + _SLEEP,
+        ),
+        "no error .* after the end of the program",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "late-errors-by-death",
+        one_death,
+        mutation("kernel/virtio/fail.c", _FAIL, _SLEEP + _FAIL),
+        "a request failed after",
+        **test_owner.pytestmark.kwargs,
+    ),
 ]
+
+
+def blunt() -> bool:
+    """Whether the product shall be as it is."""
+    return os.environ.get("SHIMOS_BLUNT") == "1"
+
+
+def test_no_nmis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The storm that must be the end of an unguarded machine does not count if there was none."""
+
+    def storm(machine: Machine, _: int) -> None:
+        machine.run("insmod /nowhere/shimos_nmi_storm.ko")
+
+    if not blunt():
+        monkeypatch.setattr(kml_load, "storm", storm)
+    with pytest.raises(AssertionError, match="something else went wrong: exit status 1: insmod /nowhere"):
+        test_kml_stress.test_nmi_test_can_fail()
 
 
 @pytest.mark.parametrize("each", TEETH)
 def test_teeth(fresh_machine: Machine, each: Tooth) -> None:
     """The test sees the defect, and says what it sees."""
-    if os.environ.get("SHIMOS_BLUNT") != "1":
+    if not blunt():
         each.spoil(fresh_machine)
     # What the emulator spoils reads otherwise.
     with pytest.raises(AssertionError, match=f"(?s){each.says}"):
