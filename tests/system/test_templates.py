@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import re
 import subprocess
 import sys
 import time
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import cache, template
+from lab import cache
 from lab.machine import Machine
 from lab.paths import SRC
 from lab.shell import ShellError
@@ -99,42 +99,38 @@ def test_partitions_that_ran_when_the_machine_was_frozen(fresh_machine: Machine)
     fresh_machine.assert_dmesg_clean()
 
 
-_MAKER = "from lab.machine import Machine\nMachine(cmdline='torn={tag}').start()\n"
+_MAKER = "from lab.machine import Machine\nMachine(cmdline='{tag}').start()\n"
 
 
-def emulators(path: Path) -> list[int]:
-    """Return the emulators that have something open below a path."""
-    found = []
+def emulator(tag: str) -> tuple[int, Path] | None:
+    """Return the emulator with this in its arguments and the folder of the template that it will be."""
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = (process / "cmdline").read_text().split("\0")
+            words = (process / "cmdline").read_text()
         except OSError:
             continue
-        if words[0].startswith("qemu") and any(str(path) in word for word in words):
-            found.append(int(process.name))
-    return found
+        memory = re.search(r"mem-path=(\S+\.new)/ram", words)
+        if words.startswith("qemu") and tag in words and memory:
+            return int(process.name), Path(memory[1])
+    return None
 
 
 def test_a_template_whose_maker_was_killed_is_never_used() -> None:
     """kill -9 while it is made: nothing is left running, and it is made anew."""
-    tag = f"{os.getpid()}-{time.monotonic_ns()}"
-    before = set(template.TEMPLATES.iterdir())
+    tag = f"torn={os.getpid()}-{time.monotonic_ns()}"
     maker = subprocess.Popen([sys.executable, "-c", _MAKER.format(tag=tag)], cwd=SRC)
-    torn: set[Path] = set()
     deadline = time.monotonic() + 120
-    while not torn and time.monotonic() < deadline:
-        torn = {p for p in set(template.TEMPLATES.iterdir()) - before if p.suffix == ".new" and emulators(p)}
+    while not (found := emulator(tag)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    maker.send_signal(signal.SIGKILL)
+    maker.kill()
     maker.wait()
-    # Another test may make a template beside this one: ours is the one that ends.
-    assert torn, "no template was begun"
-    while not (ended := [p for p in torn if not emulators(p)]) and time.monotonic() < deadline:
+    assert found, "no template was begun"
+    while emulator(tag) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert ended, "the emulator outlived its starter"
-    assert not ended[0].with_suffix("").exists()
-    with Machine(cmdline=f"torn={tag}") as machine:
-        assert f"torn={tag}" in machine.run("cat /proc/cmdline").output
-        assert machine.emulator.place.role == "clone"
-        assert machine.emulator.place.ground == ended[0].with_suffix("")
-    cache.remove(ended[0].with_suffix(""))  # nobody will ask for it again
+    assert not emulator(tag), "the emulator outlived its starter"
+    ground = found[1].with_suffix("")
+    assert not ground.exists()
+    with Machine(cmdline=tag) as machine:
+        assert tag in machine.run("cat /proc/cmdline").output
+        assert (machine.emulator.place.role, machine.emulator.place.ground) == ("clone", ground)
+    cache.remove(ground)  # nobody will ask for it again
