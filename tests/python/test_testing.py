@@ -12,8 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from lab import ledger, test, touched
+from lab import accelerator, ledger, test, touched
 from lab.command import run
+from lab.kernels import Kernel
 from lab.ledger import Entry
 from lab.paths import SRC
 from tests.support import reports, schedule
@@ -130,17 +131,28 @@ def test_only_root_enters() -> None:
     assert "sudo" in result.stderr
 
 
+@pytest.fixture
+def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run of its own, so that nothing here counts in the run that tests it."""
+    monkeypatch.setattr(ledger, "LOGS", tmp_path)
+    monkeypatch.setenv(ledger.RUN_VARIABLE, "a-run")
+
+
+@pytest.mark.usefixtures("own_ledger")
 def test_the_last_lines_say_what_why_and_how_again() -> None:
-    causes = {f"call of tests/system/test_x.py::test_{n}": "assert 1 == 2\n" + "because\n" * 50 for n in range(9)}
-    lines = reports.last_lines(["Modules: checkpatch"], causes)
-    assert len(lines) <= 34, "pytest adds its own"
+    assert ledger.last_words([]) == []
+    for n in range(9):
+        ledger.note(
+            Entry("failure", f"tests/system/test_x.py::test_{n}[a b]", why="assert 1 == 2\n" + "because\n" * 50)
+        )
+    lines = ledger.last_words(["Modules: checkpatch"])
+    assert len(lines) <= 40
     text = "\n".join(lines)
     assert "FAILED CHECK: Modules: checkpatch" in text
-    assert "call of tests/system/test_x.py::test_0" in text
-    assert "assert 1 == 2" in text
-    assert "again: ./test tests/system/test_x.py::test_0 " in text
+    assert "FAILED: tests/system/test_x.py::test_0[a b]\n    assert 1 == 2\n    because" in text
+    assert "again: ./test 'tests/system/test_x.py::test_0[a b]' " in text
+    assert "(and 3 more)" in text
     assert "again: ./test --checks" in text
-    assert reports.last_lines([], {}) == []
 
 
 def test_how_machines_came_up_is_counted() -> None:
@@ -157,15 +169,15 @@ def test_how_machines_came_up_is_counted() -> None:
     ]
 
 
-def test_more_than_three_repetitions_fail_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ledger, "LOGS", tmp_path)
-    monkeypatch.setenv(ledger.RUN_VARIABLE, "a-run")
+@pytest.mark.usefixtures("own_ledger")
+def test_more_than_three_repetitions_fail_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     for count in range(1, 6):
         ledger.note(Entry("repetition", f"test {count}: timer lost"))
         session = SimpleNamespace(exitstatus=0)
         reports.pytest_sessionfinish(session)  # type: ignore[arg-type]
         assert session.exitstatus == (1 if count > 3 else 0), count
+        assert bool(ledger.last_words([])) == (count > 3), count
 
 
 def test_the_longest_group_is_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,3 +196,10 @@ def test_a_damaged_file_of_durations_is_none(tmp_path: Path, monkeypatch: pytest
     assert schedule.known() == {}
     (tmp_path / "durations.json").write_text("{")
     assert schedule.known() == {}
+
+
+def test_without_kvm_it_is_emulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SHIMOS_ACCEL", raising=False)
+    monkeypatch.setattr(os, "access", lambda path, _: path != "/dev/kvm")
+    monkeypatch.setattr(accelerator, "_kvm_boots", lambda *_: pytest.fail("KVM was probed"))
+    assert accelerator.accelerator(Kernel("6.12", "6.12", Path("/nowhere")), Path("/nowhere")) == "tcg"

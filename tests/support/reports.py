@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import statistics
 import time
 from collections.abc import Generator
@@ -18,12 +17,6 @@ from lab.shell import ShellError
 
 #: Where a test's report is kept for its fixtures.
 REPORT = pytest.StashKey[pytest.TestReport]()
-#: Repetitions because of a known fault of the emulator that a run may have.
-CEILING = 3
-#: Names of failed quick checks, a line each, from lab.check.
-FAILED_CHECKS_VARIABLE = "SHIMOS_FAILED_CHECKS"
-
-_LAST_LINES = 40
 _terminals: list[TerminalReporter] = []
 _causes: dict[str, str] = {}
 
@@ -71,11 +64,14 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         return
     cause = _cause(report)
     said = "for the same reason" if cause in _causes.values() else cause
-    _causes[f"{report.when} of {report.nodeid}"] = cause
+    # The name of the group is no part of its name.
+    test = report.nodeid.rsplit("@", 1)[0]
+    _causes[f"{report.when} of {test}"] = cause
+    ledger.note(ledger.Entry("failure", test, why=cause))
     for terminal in _terminals:
-        terminal.write_line(f"\n{report.when} of {report.nodeid} failed: {said}", red=True)
+        terminal.write_line(f"\n{report.when} of {test} failed: {said}", red=True)
     with (CACHE / "failures.log").open("a") as log:
-        log.write(f"===== {time.strftime('%Y-%m-%dT%H:%M:%S')} {report.when} of {report.nodeid}\n")
+        log.write(f"===== {time.strftime('%Y-%m-%dT%H:%M:%S')} {report.when} of {test}\n")
         log.write(f"{report.longreprtext}\n")
         log.writelines(f"----- {name}\n{text}\n" for name, text in report.sections)
 
@@ -87,15 +83,14 @@ def _cause(report: pytest.TestReport) -> str:
     return message if len(message) < 1000 else f"{message[:200]}\n[...]\n{message[-700:]}"
 
 
-def repetitions() -> list[str]:
-    """Return what this run did again because of a known fault of the emulator."""
-    return [entry.what for entry in ledger.entries() if entry.kind == "repetition"]
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Fail a run in which the emulator spoiled too much: what happens that often hides something."""
-    if "PYTEST_XDIST_WORKER" not in os.environ and len(repetitions()) > CEILING and session.exitstatus == 0:
+    if (
+        "PYTEST_XDIST_WORKER" not in os.environ
+        and len(ledger.repetitions()) > ledger.CEILING
+        and session.exitstatus == 0
+    ):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -113,37 +108,15 @@ def machines_text(entries: list[ledger.Entry]) -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """Say how machines came up, what was repeated, and last what failed, why, and how to run it again."""
-    done = repetitions()
+    """Say how machines came up, and what was repeated."""
+    done = ledger.repetitions()
     terminalreporter.section("machines")
     for line in machines_text(ledger.entries()):
         terminalreporter.write_line(line)
     terminalreporter.write_line(f"repeated because of a known fault of the emulator: {len(done)}")
     for line in done:
         terminalreporter.write_line(f"  {line}")
-    if len(done) > CEILING:
-        terminalreporter.write_line(f"FAILED: more than {CEILING} repetitions, so something else is wrong", red=True)
-    for line in last_lines(os.environ.get(FAILED_CHECKS_VARIABLE, "").splitlines(), _causes):
-        terminalreporter.write_line(line, red=True)
-
-
-def last_lines(checks: list[str], causes: dict[str, str]) -> list[str]:
-    """Return what failed, why, and how to run just that again: at most 40 lines with what pytest adds."""
-    if not checks and not causes:
-        return []
-    lines = ["", *(f"FAILED CHECK: {name}" for name in checks)]
-    room = _LAST_LINES - len(lines) - 12
-    each = max(1, room // max(1, min(len(causes), 6)) - 1)
-    for what, cause in list(causes.items())[: max(1, room // (each + 1))]:
-        text = [line for line in cause.splitlines() if line.strip()]
-        shown = text if len(text) <= each else [*text[: each - 1], "[...]"]
-        lines += [f"FAILED: {what}", *(f"    {line[:160]}" for line in shown)]
-    tests = [what.split(" of ", 1)[1] for what in causes]
-    more = len(tests) - 5
-    again = " ".join(shlex.quote(test) for test in dict.fromkeys(tests[:5]))
-    lines += [f"all that is known: {CACHE.name}/failures.log in the lab's cache"]
-    if tests:
-        lines += [f"again: ./test {again}" + (f"   (and {more} more)" if more > 0 else "")]
-    if checks:
-        lines += ["again: ./test --checks"]
-    return lines
+    if len(done) > ledger.CEILING:
+        terminalreporter.write_line(
+            f"FAILED: more than {ledger.CEILING} repetitions, so something else is wrong", red=True
+        )

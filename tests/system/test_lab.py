@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import re
+import subprocess
+import sys
 import time
 from typing import Any
 
@@ -13,6 +15,7 @@ from lab import faults, template
 from lab.cache import digest
 from lab.devices import Disk, Nic, PciDevice
 from lab.machine import Machine, parse_cpu_list
+from lab.paths import SRC
 from lab.shell import ShellError, ShellTimeout
 from lab.stage.partitions import remove, start
 from tests.support.tiers import REPETITION
@@ -307,3 +310,37 @@ def test_cold_start(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) ->
         start(machine)
         remove(machine)
         machine.assert_dmesg_clean()
+
+
+def test_one_command_on_a_machine() -> None:
+    """lab/run prints what the command prints, as it comes, and ends with its status."""
+    command = [
+        sys.executable,
+        "-m",
+        "lab.run",
+        "6.12",
+        "--partition",
+        "6.1",
+        "--",
+        "sh",
+        "-c",
+        "uname -r; echo 'a  b'; exit 7",
+    ]
+    result = subprocess.run(command, cwd=SRC, capture_output=True, text=True, check=False)
+    assert result.returncode == 7, result.stderr
+    release, words = result.stdout.splitlines()
+    assert release.startswith("6.12.")
+    assert words == "a  b"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(["5.4"], "invalid choice: '5.4'"), (["6.12", "--"], "no command after --")],
+    ids=["kernel", "empty"],
+)
+def test_what_no_machine_is_started_for(words: list[str], says: str) -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "lab.run", *words], cwd=SRC, capture_output=True, text=True, check=False
+    )
+    assert result.returncode != 0
+    assert says in result.stderr

@@ -167,7 +167,7 @@ TEETH = [
     tooth(
         "storm-of-few",
         hostile(test_device_hostile.test_storms),
-        mutation(_HOSTILE, "\twhile (count--) {\n\t\tm =", "\twhile (count-- > 19000) {\n\t\tm =", "6.1"),
+        mutation(_HOSTILE, "\twhile (count--) {\n\t\tm =", "\twhile (count-- > 6000) {\n\t\tm =", "6.1"),
         "a storm of ",
         partitions=["6.1"],
     ),
