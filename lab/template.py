@@ -32,7 +32,7 @@ TEMPLATES = CACHE / "templates"
 #: Machines that are not frozen: a clone would need the very processor state that KVM keeps.
 _COLD_ACCELERATORS = ("kvm",)
 #: Bytes on disk that all templates may have together; the longest unused go first.
-ROOM = 12 << 30
+ROOM = 20 << 30
 #: What must be free on the cache's disk before one is made: a memory file that cannot grow kills the emulator.
 _NEEDED = 2 << 30
 #: Changes when what is frozen, or how, changes otherwise than by the emulator's arguments.
