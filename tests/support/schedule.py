@@ -26,7 +26,8 @@ _taken: dict[str, float] = defaultdict(float)
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """Leave out repetitions, and name the machine that tests share."""
     if not tiers.everything():
-        left_out = [item for item in items if item.get_closest_marker("repetition")]
+        # Who names one wants it.
+        left_out = [i for i in items if i.get_closest_marker("repetition") and i.nodeid not in config.args]
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=left_out)
     for item in items:
