@@ -164,7 +164,8 @@ def test_kaslr_moves_the_kernel(machine: Machine) -> None:
         web.close()
         machine.run("shimos restart --force web", timeout=60)
     remove(machine)
-    assert len(places) == 3, places
+    # There are some 480 places: two of three starts may well draw the same, all three once in 200,000 times.
+    assert len(places) > 1, places
 
 
 def test_host_cannot_take_a_lent_cpu(machine: Machine) -> None:
