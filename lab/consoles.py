@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from pexpect.socket_pexpect import SocketSpawn
 
+from lab import faults
 from lab.partition import PartitionConsole
 from lab.shell import Shell
+
+#: What is said of a console whose input the machine took only when more came.
+_LOST = "interrupt of a console lost"
 
 
 class Consoles:
@@ -24,7 +29,8 @@ class Consoles:
         for number, end in enumerate(sockets):
             channel = SocketSpawn(end, timeout=60, maxread=65536)
             channel.delaybeforesend = None
-            self.add(Shell(channel, f"host shell {number}", context=context))
+            name = f"host shell {number}"
+            self.add(Shell(channel, name, context=context, revived=partial(faults.record, _LOST, name)))
 
     def add(self, shell: Shell) -> None:
         """Take one more shell; they are numbered as they come."""

@@ -19,6 +19,8 @@ from pexpect.spawnbase import SpawnBase
 #: Characters that a terminal would act upon instead of passing them on.
 _CONTROL = frozenset("\0\3\4\21\23\32\34\177")
 _TAIL = 3000
+#: Within which a shell begins with what was sent, also on a busy computer.
+_START_SECONDS = 30.0
 #: The value of a guard variable where it is set.
 GUARDED = "guarded"
 
@@ -60,7 +62,8 @@ class Shell:
 
     ``guard`` names a shell variable: where that is set, nothing is run, because
     it is not the shell that was meant.  ``context`` gives text for error
-    messages: what else is known just then.
+    messages: what else is known just then.  ``revived`` is for the emulator's consoles: it is
+    told of a shell that did not hear what was sent until something more was (docs/lab.md).
     """
 
     def __init__(
@@ -70,12 +73,14 @@ class Shell:
         program: str = "bash",
         guard: str = "",
         context: Callable[[], str] = lambda: "",
+        revived: Callable[[], None] | None = None,
     ):
         self.channel = channel
         self.name = name
         self._program = program
         self._guard = guard
         self._context = context
+        self._revived = revived
         self._interrupt_first = False
 
     def run(self, command: str, timeout: float = 60.0, check: bool = True) -> Result:
@@ -138,8 +143,7 @@ class Shell:
                 self.interrupt()
                 self.recover()
             self.channel.send(line.encode("utf-8", "surrogateescape"))
-            started = b"\1" + nonce.encode()
-            if self.channel.expect_exact([started + b";", started + GUARDED.encode()], timeout=30) == 1:
+            if self._wait_for_start(b"\1" + nonce.encode()) == GUARDED:
                 raise ShellGone(self._describe(f"its console has ended, cannot run: {command}"))
         except pexpect.TIMEOUT:
             self._interrupt_first = True
@@ -147,6 +151,19 @@ class Shell:
         except (pexpect.EOF, OSError):
             raise ShellGone(self._describe(f"the machine is gone, cannot run: {command}")) from None
         return b"\2" + nonce.encode() + b":"
+
+    def _wait_for_start(self, mark: bytes) -> str:
+        """Wait until the shell runs what was sent; returns GUARDED if it is not the shell that was meant."""
+        answers = [mark + b";", mark + GUARDED.encode()]
+        try:
+            answer = self.channel.expect_exact(answers, timeout=_START_SECONDS)
+        except pexpect.TIMEOUT:
+            if not self._revived:
+                raise
+            self.channel.send(b"\n")
+            answer = self.channel.expect_exact(answers, timeout=_START_SECONDS)
+            self._revived()
+        return GUARDED if answer == 1 else ""
 
     def interrupt(self) -> None:
         """Press Ctrl-C."""
