@@ -27,20 +27,21 @@ init: ## build the partitions' first program into OUT (OUT=…)
 		-o $(OUT)/init kernel/init/init.c
 
 # Headers that only the kernel has, for the unit tests: all lead to one stub.
-STUBS = linux/cpumask.h linux/device.h linux/fs.h linux/hrtimer.h linux/io.h \
-	linux/kref.h linux/log2.h linux/mm.h linux/mutex.h linux/rwsem.h \
+STUBS = linux/compiler.h linux/cpumask.h linux/ctype.h linux/device.h linux/fs.h linux/hrtimer.h linux/io.h \
+	linux/kernel.h linux/kref.h linux/log2.h linux/mm.h linux/mutex.h linux/rwsem.h \
 	linux/sizes.h linux/slab.h linux/string.h linux/wait.h \
 	linux/workqueue.h asm/tsc.h
 UNIT = $(wildcard tests/host/unit/*.c) \
-	$(addprefix kernel/kloader/arch/x86/,aml.c bzimage.c elf.c cmdline.c)
+	$(addprefix kernel/kloader/arch/x86/,aml.c bzimage.c elf.c cmdline.c) \
+	kernel/common/complaint.c
 
 .PHONY: check
 check: ## unit tests of the modules' pure code in user space, with sanitizers
 	mkdir -p $(addprefix $(BUILD)/unit/stub/,$(sort $(dir $(STUBS))))
-	for h in $(STUBS); do echo '#include "kernel.h"' > $(BUILD)/unit/stub/$$h; done
+	for h in $(STUBS); do echo '#include "stub.h"' > $(BUILD)/unit/stub/$$h; done
 	$(CC) -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
 		-fsanitize=address,undefined -fno-sanitize-recover \
-		-include tests/host/unit/stub/kernel.h -I$(BUILD)/unit/stub -Itests/host/unit/stub \
+		-include tests/host/unit/stub/stub.h -I$(BUILD)/unit/stub -Itests/host/unit/stub \
 		-Itests/host/unit -Ikernel/include -Ikernel/kloader -Ikernel/kloader/arch/x86 \
 		-o $(BUILD)/unit/check $(UNIT)
 	$(BUILD)/unit/check
@@ -59,7 +60,7 @@ check-ikc: ## unit tests, fuzzing and killing of IKC's ring and allocator, with 
 	$(BUILD)/ikc/check
 
 # Both ends of a virtqueue: the owner's, and the user's after the owner's death.
-VRING_TESTS = $(wildcard tests/host/vring/*.c tests/host/common/*.c) kernel/backend/vring.c \
+VRING_TESTS = $(wildcard tests/host/vring/*.c tests/host/common/*.c) kernel/backend/vqueue.c \
 	kernel/virtio/recover.c
 
 .PHONY: check-vring
@@ -118,3 +119,5 @@ test-programs: ## build the programs that tests run on the machine into OUT
 	mkdir -p $(OUT)
 	$(CC) -static -O1 -Wall -Wextra -Wno-sign-compare -Werror -Ikernel/include \
 		-o $(OUT)/ioctl_fuzz tests/programs/ioctl_fuzz.c
+	$(CC) -static -O1 -Wall -Wextra -Werror -Ikernel/include \
+		-o $(OUT)/wait_event tests/programs/wait_event.c

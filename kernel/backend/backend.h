@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The owner's side of shared devices.  A `backend` is one device that this kernel
- * owns and another kernel uses: core.c has its life, disk.c and net.c what is
- * particular to disks and networks.
+ * owns and another kernel uses.  From the ground up:
+ *
+ *	vqueue.c, memory.c	the user's rings and memory
+ *	table.c			all devices
+ *	ring.c			doorbells and completions
+ *	core.c			a device's life
+ *	disk*.c, net*.c		what is particular to disks and networks
+ *	device.c, main.c	/dev/shimos-devices, the module
  */
 #ifndef _SHIMOS_BACKEND_H
 #define _SHIMOS_BACKEND_H
@@ -13,12 +19,14 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/virtio.h>
 #include <linux/workqueue.h>
+#include <shimos/complaint.h>
 #include <shimos/ikc.h>
 #include <uapi/shimos_devices.h>
 #include <uapi/shimos_virtio.h>
 
-#include "vring.h"
+#include "vqueue.h"
 
 /* ---- memory.c: the user's memory as this kernel reaches it ---- */
 
@@ -28,13 +36,41 @@ struct user_memory {
 	struct ikc_range range[IKC_MAX_RANGES];
 };
 
-/* From now to the end the user's memory is held.  May sleep. */
+/**
+ * user_memory_open() - hold the user's memory and make sure that it can be reached
+ * @memory: filled in
+ * @kernel: the user's number
+ *
+ * Context: May sleep.
+ * Return: 0; -EHOSTDOWN: the user does not run, -ENOMEM, or another negative errno.
+ */
 int user_memory_open(struct user_memory *memory, u32 kernel);
+/**
+ * user_memory_close() - the user's memory is used no more
+ * @memory: which user_memory_open() has filled in
+ *
+ * Context: Any.
+ */
 void user_memory_close(struct user_memory *memory);
-/* The module is unloaded: no user has a driver any more. */
+/**
+ * user_memory_exit() - let go of all memory that was added; no user has a driver any more
+ *
+ * Context: May sleep.
+ */
 void user_memory_exit(void);
+/**
+ * user_memory_arch_map_start() - have the direct map cover the start of physical memory
+ * @end: up to where, a multiple of 2 MiB
+ *
+ * It cannot be added, for this kernel has RAM of its own there.  An architecture
+ * provides this; see arch/x86/memory.c.
+ *
+ * Context: May sleep.
+ * Return: 0 or a negative errno.
+ */
+int user_memory_arch_map_start(u64 end);
 
-/* ---- core.c ---- */
+/* ---- a device ---- */
 
 struct backend;
 
@@ -53,7 +89,7 @@ struct backend_ops {
 	void (*stop)(struct backend *b);
 	/* The user rang for ring @n: new requests.  Interrupt context, between start() and stop(). */
 	void (*kick)(struct backend *b, unsigned int n);
-	/* Fill in what only this kind knows.  May sleep. */
+	/* Fill in what only this kind knows; a step of its life may be going on.  May sleep. */
 	void (*status)(struct backend *b, struct shimos_dev_status *out);
 	/* It has been stopped and will not start again; free what is private.  May sleep. */
 	void (*release)(struct backend *b);
@@ -69,7 +105,7 @@ struct backend_counters {
 struct backend_ring {
 	struct backend *backend;
 	unsigned int number;
-	struct vring_end v;
+	struct vqueue v;
 	spinlock_t lock;		/* completing: v.completed, v.called, counters of it */
 	struct backend_counters count;
 };
@@ -98,7 +134,9 @@ struct backend {
 	struct work_struct work;
 	struct mutex mutex;		/* the steps of its life: guards running */
 	bool running;			/* between start() and stop(); doorbells look under RCU */
-	bool finished;			/* off the list; mutex */
+	bool ending;			/* never to be started again; mutex */
+	struct mutex finish_mutex;	/* after mutex, never for long: status() or finished */
+	bool finished;			/* off the list; written with both mutexes held */
 	unsigned long events;		/* bits of core.c: what has happened */
 	spinlock_t lock;		/* guards all below */
 	enum shimos_dev_state life, before;	/* before it was LEAVING */
@@ -109,71 +147,284 @@ struct backend {
 	wait_queue_head_t changed;	/* any of it did */
 };
 
-/*
- * A new device for kernel @user, with an id, not announced yet: fill in features,
- * queues, config and private, then backend_announce() or backend_put() it.  After
- * the announcement release() is called once; before, it never is.  May sleep.
- */
-struct backend *backend_new(const struct backend_ops *ops, u32 user, const char *name);
-/* Offer it to the user, now or when it comes up.  May sleep. */
-int backend_announce(struct backend *b);
-void backend_put(struct backend *b);
-/* The config space changed: tell the user.  May sleep. */
-void backend_change_config(struct backend *b, const void *config, u32 len);
-/*
- * The user wrote nonsense: say so, serve this device no more.  Any context; the
- * rings are broken when it returns.
- */
-void backend_break(struct backend *b, const char *problem);
+/* ---- table.c: all devices ---- */
 
-/* Complete a request and ring if the user wants it.  Any context but NMI. */
+extern struct list_head backend_devices;	/* for doorbells, which walk it under RCU */
+
+/**
+ * backend_user_cpus() - how many CPUs has the user?
+ * @user: its number
+ *
+ * Context: Any.
+ * Return: at least 1, at most SHIMOS_VIRTIO_BELLS.
+ */
+unsigned int backend_user_cpus(u32 user);
+/**
+ * backend_put() - drop a reference
+ * @b: the device
+ *
+ * Context: Any.
+ */
+void backend_put(struct backend *b);
+/**
+ * backend_next() - walk over all devices
+ * @id: of the device before
+ *
+ * Context: May sleep.
+ * Return: the device with the smallest id above @id, with a reference, or NULL.
+ */
+struct backend *backend_next(u32 id);
+/**
+ * backend_find() - find a device
+ * @id: its id
+ *
+ * Context: May sleep.
+ * Return: the device, with a reference, or NULL.
+ */
+struct backend *backend_find(u32 id);
+/**
+ * backend_for_each() - look at all devices
+ * @look:    called for each until it returns something else than 0; finds no devices
+ * @context: handed to it
+ *
+ * Context: May sleep.
+ * Return: what @look has returned last.
+ */
+int backend_for_each(int (*look)(struct backend *b, void *context), void *context);
+/**
+ * backend_new_id() - an id that no device has had
+ *
+ * Context: May sleep.
+ * Return: it, above 0.
+ */
+u32 backend_new_id(void);
+/**
+ * backend_insert() - put a device into the table, which takes a reference
+ * @b: the device
+ *
+ * Context: May sleep.
+ * Return: 0, or -ENOSPC: its user has too many.
+ */
+int backend_insert(struct backend *b);
+/**
+ * backend_take_out() - take a device out of the table
+ * @b: the device
+ *
+ * No doorbell finds it any more when this returns.  The table's reference is the
+ * caller's then.
+ *
+ * Context: May sleep.
+ */
+void backend_take_out(struct backend *b);
+
+/* ---- ring.c: doorbells and completions ---- */
+
+/**
+ * ring_open_kicks() - listen to the users' doorbells
+ *
+ * Context: May sleep.
+ * Return: 0, or as ikc_queue_open().
+ */
+int ring_open_kicks(void);
+/**
+ * ring_close_kicks() - listen no more; no doorbell is being answered afterwards
+ *
+ * Context: May sleep.
+ */
+void ring_close_kicks(void);
+/**
+ * ring_open_all() - find the rings that a driver has described
+ * @b:     the device; its user's memory is open
+ * @start: the description, a copy
+ *
+ * Context: Any.
+ * Return: 0, -EFAULT or -EINVAL: they are not where they may be.
+ */
+int ring_open_all(struct backend *b, const struct shimos_virtio_start *start);
+/**
+ * ring_kick_all() - look once at each ring: there may be requests from before
+ * @b: the device, which has just been started
+ *
+ * Context: Process.
+ */
+void ring_kick_all(struct backend *b);
+
+/**
+ * backend_complete() - complete a request, and ring if the user wants it
+ * @ring:    the ring it came from
+ * @head:    the chain's
+ * @written: how many bytes the user may read
+ *
+ * Context: Any but NMI.
+ */
 void backend_complete(struct backend_ring *ring, u16 head, u32 written);
-/* The same in two steps, for several requests. */
+/**
+ * backend_complete_quiet() - the same without ringing; backend_call() follows
+ * @ring:    the ring it came from
+ * @head:    the chain's
+ * @written: how many bytes the user may read
+ *
+ * Context: Any but NMI.
+ */
 void backend_complete_quiet(struct backend_ring *ring, u16 head, u32 written);
+/**
+ * backend_call() - ring for what was completed, if the user wants it
+ * @ring: the ring
+ *
+ * Context: Any but NMI.
+ */
 void backend_call(struct backend_ring *ring);
-/* Several requests of which the user must not see one without the others; no call. */
+/**
+ * backend_complete_together() - complete requests that the user must see all at once
+ * @ring:    the ring they came from
+ * @head:    of each
+ * @written: for each
+ * @count:   how many
+ *
+ * Does not ring; backend_call() follows.
+ *
+ * Context: Any but NMI.
+ */
 void backend_complete_together(struct backend_ring *ring, const u16 *head, const u32 *written,
 			       unsigned int count);
 
-/*
- * Is @dev, a disk or a network device of this kernel, another kernel's?  Its owner
- * reaches our memory, but no third kernel's: what users ask must not be passed on to
- * it in their own pages.
+/* ---- core.c: a device's life ---- */
+
+/**
+ * backend_new() - make a device, which nobody knows yet
+ * @ops:  of its kind
+ * @user: number of the user's kernel
+ * @name: for messages
+ *
+ * Fill in features, queues, ring_size, config and private, then backend_announce() or
+ * backend_put() it.  After the announcement ops->release() is called once; before, it
+ * never is.
+ *
+ * Context: May sleep.
+ * Return: the device with a reference, or NULL.
+ */
+struct backend *backend_new(const struct backend_ops *ops, u32 user, const char *name);
+/**
+ * backend_announce() - offer a device to its user, now or when that comes up
+ * @b: the device
+ *
+ * Context: May sleep.
+ * Return: 0, or -ENOSPC: the user has too many.
+ */
+int backend_announce(struct backend *b);
+/**
+ * backend_remove() - take a device away from its user and free it
+ * @b:     the device; the caller has a reference
+ * @force: even if it is in use there
+ * @c: gets the reason if not
+ *
+ * Context: May sleep.
+ * Return: 0; -EBUSY: it is in use, -ETIME: no answer, -EALREADY.
+ */
+int backend_remove(struct backend *b, bool force, struct complaint *c);
+/**
+ * backend_change_config() - tell the user that the configuration space has changed
+ * @b:      the device
+ * @config: what it is now
+ * @len:    as long as it was
+ *
+ * Context: May sleep.
+ */
+void backend_change_config(struct backend *b, const void *config, u32 len);
+/**
+ * backend_break() - the user wrote nonsense: say so, serve this device no more
+ * @b:       the device; its rings are broken when this returns
+ * @problem: what it was
+ *
+ * Context: Any but NMI.
+ */
+void backend_break(struct backend *b, const char *problem);
+/**
+ * backend_break_ring() - the same for what vqueue_pop() has found
+ * @ring: where
+ *
+ * Context: Any but NMI.
+ */
+void backend_break_ring(struct backend_ring *ring);
+
+/**
+ * backend_core_init() - listen to users and their doorbells
+ *
+ * Context: May sleep.
+ * Return: 0 or a negative errno.
+ */
+int backend_core_init(void);
+/**
+ * backend_core_exit() - take all devices away from their users by force
+ *
+ * Context: May sleep.
+ */
+void backend_core_exit(void);
+
+/**
+ * backend_is_borrowed() - is a disk or network device of this kernel another kernel's?
+ * @dev: the device
+ *
+ * Its owner reaches our memory, but no third kernel's: what users ask must not be
+ * passed on to it in their own pages.
+ *
+ * Context: Any; the device is registered.
+ * Return: whether it is.
  */
 static inline bool backend_is_borrowed(const struct device *dev)
 {
-	return dev->parent && dev->parent->parent &&
-	       !strcmp(dev_name(dev->parent->parent), "shimos-virtio");
+	return dev->parent && is_virtio_device(dev->parent) &&
+	       dev_to_virtio(dev->parent)->id.vendor == SHIMOS_VIRTIO_VENDOR;
 }
 
-/* How many CPUs does the user have? */
-unsigned int backend_user_cpus(u32 user);
+/* ---- disk.c, net.c: make one ---- */
 
-/* Walk over all devices: the one with the smallest id above @id; take a reference. */
-struct backend *backend_next(u32 id);
-struct backend *backend_find(u32 id);
-int backend_remove(struct backend *b, bool force, char *text, size_t len);
-
-/* Call @look for each device until it returns something else than 0.  May sleep. */
-int backend_for_each(int (*look)(struct backend *b, void *context), void *context);
-
-int backend_core_init(void);
-void backend_core_exit(void);
-
-/* ---- disk.c, net.c: make one; @text gets why not ---- */
-
-/* Writes the text that says why, and returns @err. */
-__printf(4, 5)
-int backend_refuse(char *text, size_t len, int err, const char *format, ...);
-
-int disk_add(struct shimos_dev_add_disk *arg, char *text, size_t len);
-int net_add(struct shimos_dev_add_net *arg, char *text, size_t len);
+/**
+ * disk_add() - share a disk
+ * @arg:  what is asked for, checked in part; gets the id
+ * @c: gets the reason if not
+ *
+ * Context: The caller's descriptors are used.  May sleep.
+ * Return: 0 or a negative errno.
+ */
+int disk_add(struct shimos_dev_add_disk *arg, struct complaint *c);
+/**
+ * net_add() - share a network
+ * @arg:  what is asked for, checked in part; gets id and name
+ * @c: gets the reason if not
+ *
+ * Context: The caller's network namespace is used.  May sleep.
+ * Return: 0 or a negative errno.
+ */
+int net_add(struct shimos_dev_add_net *arg, struct complaint *c);
+/**
+ * net_init() - watch which network devices of this kernel are another's
+ *
+ * Context: May sleep.
+ * Return: 0 or a negative errno.
+ */
 int net_init(void);
+/**
+ * net_exit() - watch no more
+ *
+ * Context: May sleep.
+ */
 void net_exit(void);
 
 /* ---- device.c: /dev/shimos-devices ---- */
 
+/**
+ * backend_device_init() - make /dev/shimos-devices
+ *
+ * Context: May sleep.
+ * Return: 0 or a negative errno.
+ */
 int backend_device_init(void);
+/**
+ * backend_device_exit() - remove it; nobody has it open
+ *
+ * Context: May sleep.
+ */
 void backend_device_exit(void);
 
 #endif

@@ -8,7 +8,6 @@
  * one work for all devices, so that users see them in the order of their ids.
  */
 #include <linux/module.h>
-#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/virtio_config.h>
@@ -26,76 +25,15 @@ enum {
 	BROKEN,			/* backend_break() */
 };
 
-/* Changed under devices_mutex, in the order of ids; doorbells walk it under RCU. */
-static LIST_HEAD(devices);
-static DEFINE_MUTEX(devices_mutex);
-static u32 last_id;				/* devices_mutex */
 static struct workqueue_struct *backend_wq;
 
-static void control(struct work_struct *work);
-static DECLARE_WORK(control_work, control);
-
-/* ---- finding ---- */
-
-static void backend_free(struct kref *ref)
-{
-	kfree(container_of(ref, struct backend, ref));
-}
-
-void backend_put(struct backend *b)
-{
-	kref_put(&b->ref, backend_free);
-}
-
-struct backend *backend_next(u32 id)
-{
-	struct backend *b, *found = NULL;
-
-	mutex_lock(&devices_mutex);
-	list_for_each_entry(b, &devices, link)
-		if (b->id > id) {
-			kref_get(&b->ref);
-			found = b;
-			break;
-		}
-	mutex_unlock(&devices_mutex);
-	return found;
-}
-
-struct backend *backend_find(u32 id)
-{
-	struct backend *b = id ? backend_next(id - 1) : NULL;
-
-	if (!b || b->id == id)
-		return b;
-	backend_put(b);
-	return NULL;
-}
-
-int backend_for_each(int (*look)(struct backend *b, void *context), void *context)
-{
-	struct backend *b;
-	int ret = 0;
-
-	mutex_lock(&devices_mutex);
-	list_for_each_entry(b, &devices, link) {
-		ret = look(b, context);
-		if (ret)
-			break;
-	}
-	mutex_unlock(&devices_mutex);
-	return ret;
-}
-
-unsigned int backend_user_cpus(u32 user)
-{
-	return clamp(ikc_kernel_cpus(user), 1U, (unsigned int)SHIMOS_VIRTIO_BELLS);
-}
+static void backend_control(struct work_struct *work);
+static DECLARE_WORK(control_work, backend_control);
 
 /* ---- saying something to the user ---- */
 
-static int send(struct backend *b, enum shimos_virtio_cmd cmd, u32 answered, u32 value,
-		void *block, u32 size)
+static int backend_send(struct backend *b, enum shimos_virtio_cmd cmd, u32 answered, u32 value,
+			void *block, u32 size)
 {
 	struct ikc_packet pkt = {
 		.cmd = cmd,
@@ -116,7 +54,7 @@ static int send(struct backend *b, enum shimos_virtio_cmd cmd, u32 answered, u32
 	return ret;
 }
 
-static int send_description(struct backend *b, enum shimos_virtio_cmd cmd)
+static int backend_send_description(struct backend *b, enum shimos_virtio_cmd cmd)
 {
 	struct shimos_virtio_device *device = ikc_alloc(sizeof(*device));
 
@@ -133,14 +71,14 @@ static int send_description(struct backend *b, enum shimos_virtio_cmd cmd)
 	};
 	memcpy(device->config, b->config, b->config_len);
 	strscpy(device->name, b->name, sizeof(device->name));
-	return send(b, cmd, 0, 0, device, sizeof(*device));
+	return backend_send(b, cmd, 0, 0, device, sizeof(*device));
 }
 
-static void try_to_announce(struct backend *b)
+static void backend_try_to_announce(struct backend *b)
 {
 	spin_lock_irq(&b->lock);
 	/* no error is final: IKC tells when it is worth another try */
-	if (b->life == SHIMOS_DEV_WAITING && !send_description(b, SHIMOS_VIRTIO_ADD)) {
+	if (b->life == SHIMOS_DEV_WAITING && !backend_send_description(b, SHIMOS_VIRTIO_ADD)) {
 		b->life = SHIMOS_DEV_OFFERED;
 		b->told = true;
 	}
@@ -152,13 +90,13 @@ void backend_change_config(struct backend *b, const void *config, u32 len)
 	spin_lock_irq(&b->lock);
 	memcpy(b->config, config, len);
 	if (b->told)
-		send_description(b, SHIMOS_VIRTIO_CHANGE);
+		backend_send_description(b, SHIMOS_VIRTIO_CHANGE);
 	spin_unlock_irq(&b->lock);
 }
 
 /* ---- running ---- */
 
-static void stop(struct backend *b)
+static void backend_stop(struct backend *b)
 {
 	lockdep_assert_held(&b->mutex);
 	if (!b->running)
@@ -173,37 +111,7 @@ static void stop(struct backend *b)
 	spin_unlock_irq(&b->lock);
 }
 
-static int find_rings(struct backend *b, const struct shimos_virtio_start *start)
-{
-	unsigned int n;
-	int ret = 0;
-
-	b->state = user_memory_at(&b->memory, start->state,
-				  struct_size(b->state, ring, b->queues));
-	if (!b->state || !IS_ALIGNED(start->state, PAGE_SIZE))
-		return -EFAULT;
-	for (n = 0; n < b->queues && !ret; n++) {
-		struct backend_ring *ring = &b->ring[n];
-
-		ret = vring_open(&ring->v, &b->memory, &start->queue[n], &b->state->ring[n],
-				 start->features);
-	}
-	return ret;
-}
-
-/* Look once at each ring: there may be requests from before we listened. */
-static void kick_all(struct backend *b)
-{
-	unsigned int n;
-
-	local_bh_disable();
-	for (n = 0; n < b->queues; n++)
-		if (b->ring[n].v.size)
-			b->ops->kick(b, n);
-	local_bh_enable();
-}
-
-static int start(struct backend *b, const struct shimos_virtio_start *start)
+static int backend_start(struct backend *b, const struct shimos_virtio_start *start)
 {
 	int ret;
 
@@ -219,7 +127,7 @@ static int start(struct backend *b, const struct shimos_virtio_start *start)
 	ret = user_memory_open(&b->memory, b->user);
 	if (ret)
 		return ret;
-	ret = find_rings(b, start);
+	ret = ring_open_all(b, start);
 	if (ret)
 		goto close;
 	b->accepted = start->features;
@@ -231,9 +139,9 @@ static int start(struct backend *b, const struct shimos_virtio_start *start)
 		b->life = SHIMOS_DEV_RUNNING;
 	*b->problem = '\0';
 	spin_unlock_irq(&b->lock);
-	/* pairs with the acquire in kicked() */
+	/* pairs with the acquire in ring_kicked() */
 	smp_store_release(&b->running, true);
-	kick_all(b);
+	ring_kick_all(b);
 	return 0;
 
 close:
@@ -242,19 +150,22 @@ close:
 }
 
 /* The driver is ready; @pkt brought what it has set up. */
-static int handle_start(struct backend *b, const struct ikc_packet *pkt)
+static int backend_handle_start(struct backend *b, const struct ikc_packet *pkt)
 {
 	void *block = ikc_pointer(pkt->data);
 	struct shimos_virtio_start *copy;
 	int ret = -EINVAL;
 
-	stop(b);
+	backend_stop(b);
+	/* once stopped by force it stays so: the user may have given the rings away */
+	if (b->ending)
+		return -ESHUTDOWN;
 	if (pkt->size != sizeof(*copy))
 		return ret;
 	copy = kmemdup(block, sizeof(*copy), GFP_KERNEL);
 	if (!copy)
 		return -ENOMEM;
-	ret = start(b, copy);
+	ret = backend_start(b, copy);
 	kfree(copy);
 	if (ret)
 		pr_warn_ratelimited("%s: the driver in %s could not be started: error %d\n", b->name,
@@ -262,7 +173,7 @@ static int handle_start(struct backend *b, const struct ikc_packet *pkt)
 	return ret;
 }
 
-static struct ikc_packet take_request(struct backend *b)
+static struct ikc_packet backend_take_request(struct backend *b)
 {
 	struct ikc_packet pkt;
 
@@ -273,40 +184,40 @@ static struct ikc_packet take_request(struct backend *b)
 	return pkt;
 }
 
-static void drop_block(const struct ikc_packet *pkt)
+static void backend_drop_block(const struct ikc_packet *pkt)
 {
 	if (pkt->flags == IKC_DATA_SHARED)
 		ikc_free(ikc_pointer(pkt->data));
 }
 
-static void handle_request(struct backend *b)
+static void backend_handle_request(struct backend *b)
 {
-	struct ikc_packet pkt = take_request(b);
+	struct ikc_packet pkt = backend_take_request(b);
 	int ret = 0;
 
 	if (!pkt.cmd)
 		return;
 	if (pkt.cmd == SHIMOS_VIRTIO_START)
-		ret = pkt.flags == IKC_DATA_SHARED ? handle_start(b, &pkt) : -EINVAL;
+		ret = pkt.flags == IKC_DATA_SHARED ? backend_handle_start(b, &pkt) : -EINVAL;
 	else
-		stop(b);
-	drop_block(&pkt);
+		backend_stop(b);
+	backend_drop_block(&pkt);
 	spin_lock_irq(&b->lock);
 	if (!ret && b->life == SHIMOS_DEV_BROKEN)
 		b->life = SHIMOS_DEV_OFFERED;	/* the driver begins anew */
 	spin_unlock_irq(&b->lock);
-	send(b, SHIMOS_VIRTIO_ANSWER, pkt.param[1], -ret, NULL, 0);
+	backend_send(b, SHIMOS_VIRTIO_ANSWER, pkt.param[1], -ret, NULL, 0);
 }
 
 /* The user's kernel has ended: wait for its next life. */
-static void handle_down(struct backend *b)
+static void backend_handle_down(struct backend *b)
 {
 	struct ikc_packet pkt;
 
-	stop(b);
-	pkt = take_request(b);
+	backend_stop(b);
+	pkt = backend_take_request(b);
 	if (pkt.cmd)
-		drop_block(&pkt);
+		backend_drop_block(&pkt);
 	spin_lock_irq(&b->lock);
 	b->told = false;
 	if (b->life != SHIMOS_DEV_LEAVING)
@@ -316,21 +227,20 @@ static void handle_down(struct backend *b)
 }
 
 /* It is not started again: take it off the list and free what it has. */
-static void finish(struct backend *b)
+static void backend_finish(struct backend *b)
 {
 	lockdep_assert_held(&b->mutex);
-	stop(b);
+	backend_stop(b);
+	mutex_lock(&b->finish_mutex);
 	b->finished = true;
-	mutex_lock(&devices_mutex);
-	list_del_rcu(&b->link);
-	mutex_unlock(&devices_mutex);
-	synchronize_rcu();
+	mutex_unlock(&b->finish_mutex);
+	backend_take_out(b);
 	b->ops->release(b);
 	backend_put(b);		/* the list's */
 }
 
 /* Whoever gets true here has to finish it or make it stay. */
-static bool begin_leaving(struct backend *b)
+static bool backend_begin_leaving(struct backend *b)
 {
 	bool mine;
 
@@ -345,7 +255,7 @@ static bool begin_leaving(struct backend *b)
 	return mine;
 }
 
-static void step(struct work_struct *work)
+static void backend_step(struct work_struct *work)
 {
 	struct backend *b = container_of(work, struct backend, work);
 
@@ -353,14 +263,14 @@ static void step(struct work_struct *work)
 	if (b->finished)
 		goto unlock;
 	if (test_and_clear_bit(BROKEN, &b->events))
-		stop(b);
+		backend_stop(b);
 	/* whichever it was: it gets the device when it is there again */
 	if (test_and_clear_bit(USER_DOWN, &b->events) |
 	    test_and_clear_bit(USER_LEFT, &b->events))
-		handle_down(b);
-	handle_request(b);
-	if (test_bit(USER_GONE, &b->events) && begin_leaving(b))
-		finish(b);
+		backend_handle_down(b);
+	backend_handle_request(b);
+	if (test_bit(USER_GONE, &b->events) && backend_begin_leaving(b))
+		backend_finish(b);
 unlock:
 	mutex_unlock(&b->mutex);
 	wake_up_all(&b->changed);
@@ -368,7 +278,7 @@ unlock:
 }
 
 /* The work has a reference of its own.  Any context. */
-static void wake(struct backend *b)
+static void backend_wake(struct backend *b)
 {
 	kref_get(&b->ref);
 	if (!queue_work(backend_wq, &b->work))
@@ -393,18 +303,53 @@ void backend_break(struct backend *b, const char *problem)
 	}
 	spin_unlock_irqrestore(&b->lock, flags);
 	set_bit(BROKEN, &b->events);
-	wake(b);
+	backend_wake(b);
+}
+
+void backend_break_ring(struct backend_ring *ring)
+{
+	/* without a problem of its own it was another ring that broke the device */
+	if (ring->v.problem)
+		backend_break(ring->backend, ring->v.problem);
 }
 
 /* ---- packets from users ---- */
 
-static void handle_packet(const struct ikc_packet *pkt)
+/* The user has refused it: it stays here until it is removed, or the user begins anew. */
+static void backend_set_refused(struct backend *b, u32 err)
+{
+	b->told = false;
+	b->life = SHIMOS_DEV_BROKEN;
+	snprintf(b->problem, sizeof(b->problem), "%s does not accept it: %s", b->user_name,
+		 err == EPERM ? "see the parameter 'accept' of its module shimos_virtio" :
+		 err == ENOSPC ? "it has as many devices of this kernel as it accepts" :
+		 err == EPROTO ? "its module shimos_virtio is of another release" :
+		 "it could not make a device of it");
+	pr_warn_ratelimited("%s: %s\n", b->name, b->problem);
+}
+
+/* @err: see SHIMOS_VIRTIO_REMOVED. */
+static void backend_handle_removed(struct backend *b, u32 err)
+{
+	spin_lock_irq(&b->lock);
+	b->leave_answer = err == EBUSY ? -EBUSY : 0;
+	if (err && err != EBUSY && b->life == SHIMOS_DEV_OFFERED)
+		backend_set_refused(b, err);
+	spin_unlock_irq(&b->lock);
+	wake_up_all(&b->changed);
+	if (!err) {
+		set_bit(USER_LEFT, &b->events);
+		backend_wake(b);
+	}
+}
+
+static void backend_handle_packet(const struct ikc_packet *pkt)
 {
 	struct backend *b = backend_find(pkt->param[0]);
 	struct ikc_packet old = {};
 
 	if (!b || b->user != pkt->sender) {
-		drop_block(pkt);
+		backend_drop_block(pkt);
 		goto put;
 	}
 	switch (pkt->cmd) {
@@ -415,22 +360,15 @@ static void handle_packet(const struct ikc_packet *pkt)
 		b->request = *pkt;
 		spin_unlock_irq(&b->lock);
 		if (old.cmd)
-			drop_block(&old);
-		wake(b);
+			backend_drop_block(&old);
+		backend_wake(b);
 		break;
 	case SHIMOS_VIRTIO_REMOVED:
-		spin_lock_irq(&b->lock);
-		b->leave_answer = pkt->param[2] ? -EBUSY : 0;
-		spin_unlock_irq(&b->lock);
-		drop_block(pkt);
-		wake_up_all(&b->changed);
-		if (!pkt->param[2]) {
-			set_bit(USER_LEFT, &b->events);
-			wake(b);
-		}
+		backend_handle_removed(b, pkt->param[2]);
+		backend_drop_block(pkt);
 		break;
 	default:
-		drop_block(pkt);
+		backend_drop_block(pkt);
 	}
 put:
 	if (b)
@@ -438,7 +376,7 @@ put:
 }
 
 /* Read what users say, and make announcements. */
-static void control(struct work_struct *work)
+static void backend_control(struct work_struct *work)
 {
 	struct ikc_packet pkt;
 	struct backend *b;
@@ -446,40 +384,42 @@ static void control(struct work_struct *work)
 
 	do {
 		while (!ikc_read(&pkt, SHIMOS_VIRTIO_OWNER))
-			handle_packet(&pkt);
+			backend_handle_packet(&pkt);
 	} while (!ikc_queue_arm(SHIMOS_VIRTIO_OWNER));
 	while ((b = backend_next(id))) {
 		id = b->id;
-		try_to_announce(b);
+		backend_try_to_announce(b);
 		backend_put(b);
 	}
 }
 
-static void control_rang(void *context, unsigned int kernel)
+static void backend_control_rang(void *context, unsigned int kernel)
 {
 	queue_work(backend_wq, &control_work);
 }
 
-static void peer(void *context, unsigned int kernel, bool up)
+static void backend_user_changed(void *context, unsigned int kernel, bool up)
 {
 	struct backend *b;
+	u32 id = 0;
 
 	if (up)
 		return;		/* `changed` follows */
-	mutex_lock(&devices_mutex);
-	list_for_each_entry(b, &devices, link)
+	while ((b = backend_next(id))) {
+		id = b->id;
 		if (b->user == kernel) {
 			set_bit(USER_DOWN, &b->events);
-			wake(b);
+			backend_wake(b);
 		}
-	mutex_unlock(&devices_mutex);
+		backend_put(b);
+	}
 }
 
 /*
  * When a partition has been removed, its devices are free again at once.  No step
  * waits for IKC's table, so they may be waited for here.
  */
-static void gone(void *context, unsigned int kernel)
+static void backend_user_gone(void *context, unsigned int kernel)
 {
 	struct backend *b;
 	u32 id = 0;
@@ -488,116 +428,24 @@ static void gone(void *context, unsigned int kernel)
 		id = b->id;
 		if (b->user == kernel) {
 			set_bit(USER_GONE, &b->events);
-			wake(b);
+			backend_wake(b);
 			flush_work(&b->work);
 		}
 		backend_put(b);
 	}
 }
 
-static void changed(void *context)
+static void backend_users_changed(void *context)
 {
 	queue_work(backend_wq, &control_work);
 }
 
 static const struct ikc_queue_ops control_ops = {
-	.notify		= control_rang,
-	.peer		= peer,
-	.gone		= gone,
-	.changed	= changed,
+	.notify		= backend_control_rang,
+	.peer		= backend_user_changed,
+	.gone		= backend_user_gone,
+	.changed	= backend_users_changed,
 };
-
-/* ---- doorbells ---- */
-
-/* Hard interrupt, RCU: kernel @user rang bell @context. */
-static void kicked(void *context, unsigned int user)
-{
-	u32 bell = (unsigned long)context;
-	struct backend *b;
-	u64 kicks, mine;
-
-	list_for_each_entry_rcu(b, &devices, link) {
-		/* pairs with the release in start() */
-		if (b->user != user || !smp_load_acquire(&b->running))
-			continue;
-		mine = shimos_virtio_bell_queues(b->ops->type, bell);
-		if (!(READ_ONCE(b->state->kicks) & mine))
-			continue;
-		/* a full barrier: the ring is read after the bit is cleared */
-		kicks = atomic64_fetch_andnot(mine, (atomic64_t *)&b->state->kicks) & mine;
-		for (; kicks; kicks &= kicks - 1) {
-			unsigned int n = __ffs64(kicks);
-
-			if (n >= b->queues || !b->ring[n].v.size)
-				continue;
-			b->ring[n].count.kicks++;
-			b->ops->kick(b, n);
-		}
-	}
-}
-
-static const struct ikc_queue_ops kick_ops = { .notify = kicked };
-
-void backend_complete_together(struct backend_ring *ring, const u16 *head, const u32 *written,
-			       unsigned int count)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&ring->lock, flags);
-	while (count--)
-		vring_put(&ring->v, *head++, *written++);
-	vring_publish(&ring->v);
-	spin_unlock_irqrestore(&ring->lock, flags);
-}
-
-void backend_complete_quiet(struct backend_ring *ring, u16 head, u32 written)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&ring->lock, flags);
-	vring_put(&ring->v, head, written);
-	vring_publish(&ring->v);
-	spin_unlock_irqrestore(&ring->lock, flags);
-}
-
-static void call_user(struct backend_ring *ring)
-{
-	struct backend *b = ring->backend;
-	u64 bit = BIT_ULL(ring->number);
-
-	lockdep_assert_held(&ring->lock);
-	if (!vring_must_call(&ring->v)) {
-		ring->count.calls_saved++;
-		return;
-	}
-	/* a full barrier; if the bit was set, the doorbell is on its way */
-	if (atomic64_fetch_or(bit, (atomic64_t *)&b->state->calls) & bit) {
-		ring->count.calls_saved++;
-		return;
-	}
-	ring->count.calls++;
-	ikc_ring(b->user, SHIMOS_VIRTIO_CALL + shimos_virtio_bell(b->ops->type, ring->number));
-}
-
-void backend_call(struct backend_ring *ring)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&ring->lock, flags);
-	call_user(ring);
-	spin_unlock_irqrestore(&ring->lock, flags);
-}
-
-void backend_complete(struct backend_ring *ring, u16 head, u32 written)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&ring->lock, flags);
-	vring_put(&ring->v, head, written);
-	vring_publish(&ring->v);
-	call_user(ring);
-	spin_unlock_irqrestore(&ring->lock, flags);
-}
 
 /* ---- making and removing ---- */
 
@@ -614,8 +462,9 @@ struct backend *backend_new(const struct backend_ops *ops, u32 user, const char 
 	ikc_kernel_name(user, b->user_name);
 	strscpy(b->name, name, sizeof(b->name));
 	INIT_LIST_HEAD(&b->link);
-	INIT_WORK(&b->work, step);
+	INIT_WORK(&b->work, backend_step);
 	mutex_init(&b->mutex);
+	mutex_init(&b->finish_mutex);
 	spin_lock_init(&b->lock);
 	init_waitqueue_head(&b->changed);
 	for (n = 0; n < ARRAY_SIZE(b->ring); n++) {
@@ -623,57 +472,28 @@ struct backend *backend_new(const struct backend_ops *ops, u32 user, const char 
 		b->ring[n].number = n;
 		spin_lock_init(&b->ring[n].lock);
 	}
-	mutex_lock(&devices_mutex);
-	b->id = ++last_id;
-	mutex_unlock(&devices_mutex);
+	b->id = backend_new_id();
 	return b;
-}
-
-static int count_of_user(struct backend *b)
-{
-	struct backend *other;
-	int count = 0;
-
-	lockdep_assert_held(&devices_mutex);
-	list_for_each_entry(other, &devices, link)
-		count += other->user == b->user;
-	return count;
 }
 
 int backend_announce(struct backend *b)
 {
-	struct backend *other;
-	struct list_head *before = &devices;
-	int ret = 0;
+	int ret;
 
 	b->features |= BIT_ULL(VIRTIO_F_VERSION_1) | BIT_ULL(VIRTIO_RING_F_EVENT_IDX) |
 		       BIT_ULL(VIRTIO_RING_F_INDIRECT_DESC);
-	mutex_lock(&devices_mutex);
-	if (count_of_user(b) >= SHIMOS_DEV_PER_USER) {
-		ret = -ENOSPC;
-		goto unlock;
-	}
-	/* numbers were given before, by threads that may have passed each other */
-	list_for_each_entry(other, &devices, link)
-		if (other->id > b->id) {
-			before = &other->link;
-			break;
-		}
-	kref_get(&b->ref);
-	list_add_tail_rcu(&b->link, before);
-unlock:
-	mutex_unlock(&devices_mutex);
+	ret = backend_insert(b);
 	if (!ret)
 		queue_work(backend_wq, &control_work);
 	return ret;
 }
 
 /* Ask the user to let go of it, or tell it that it has to.  0, -EBUSY, -ETIME. */
-static int make_user_leave(struct backend *b, bool force)
+static int backend_make_user_leave(struct backend *b, bool force)
 {
 	u32 how = force ? SHIMOS_VIRTIO_GONE : SHIMOS_VIRTIO_ASK;
 
-	if (send(b, SHIMOS_VIRTIO_REMOVE, 0, how, NULL, 0))
+	if (backend_send(b, SHIMOS_VIRTIO_REMOVE, 0, how, NULL, 0))
 		return 0;	/* it runs no more, or has unloaded its transport */
 	/* answered, or ended meanwhile */
 	if (!wait_event_timeout(b->changed, READ_ONCE(b->leave_answer) <= 0 ||
@@ -682,98 +502,80 @@ static int make_user_leave(struct backend *b, bool force)
 	return READ_ONCE(b->told) ? READ_ONCE(b->leave_answer) : 0;
 }
 
-static void stay(struct backend *b)
+static void backend_end_leaving(struct backend *b)
 {
 	spin_lock_irq(&b->lock);
 	b->life = b->told ? b->before : SHIMOS_DEV_WAITING;
 	spin_unlock_irq(&b->lock);
-	wake(b);		/* for what it ignored while leaving */
+	backend_wake(b);		/* for what it ignored while leaving */
 	queue_work(backend_wq, &control_work);
 }
 
-int backend_remove(struct backend *b, bool force, char *text, size_t len)
+int backend_remove(struct backend *b, bool force, struct complaint *c)
 {
 	int ret;
 
-	if (!begin_leaving(b))
-		return backend_refuse(text, len, -EALREADY, "%s is being removed already",
-				      b->name);
+	if (!backend_begin_leaving(b))
+		return shimos_refuse(c, -EALREADY, "%s is being removed already",
+				     b->name);
 	if (force) {
 		mutex_lock(&b->mutex);
-		stop(b);
+		b->ending = true;
+		backend_stop(b);
 		mutex_unlock(&b->mutex);
 	}
-	ret = READ_ONCE(b->told) ? make_user_leave(b, force) : 0;
+	ret = READ_ONCE(b->told) ? backend_make_user_leave(b, force) : 0;
 	if (ret && !force) {
-		stay(b);
+		backend_end_leaving(b);
 		return ret == -EBUSY ?
-		       backend_refuse(text, len, ret,
-				      "%s is in use in %s (mounted there, or open): let go of it there first, or use force, which makes its users see errors",
-				      b->name, b->user_name) :
-		       backend_refuse(text, len, ret,
-				      "%s does not answer: use force to take %s away from it",
-				      b->user_name, b->name);
+		       shimos_refuse(c, ret,
+				     "%s is in use in %s (mounted there, or open): let go of it there first, or use force, which makes its users see errors",
+				     b->name, b->user_name) :
+		       shimos_refuse(c, ret,
+				     "%s does not answer: use force to take %s away from it",
+				     b->user_name, b->name);
 	}
 	if (ret)
 		pr_warn("%s has not let go of %s, which is gone\n", b->user_name, b->name);
 	mutex_lock(&b->mutex);
-	finish(b);
+	backend_finish(b);
 	mutex_unlock(&b->mutex);
 	return 0;
 }
 
-int backend_refuse(char *text, size_t len, int err, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vscnprintf(text, len, format, args);
-	va_end(args);
-	return err;
-}
-
 /* ---- the module ---- */
-
-static void close_kicks(unsigned int bells)
-{
-	while (bells--)
-		ikc_queue_close(SHIMOS_VIRTIO_KICK + bells);
-}
 
 int backend_core_init(void)
 {
-	unsigned long bell;
 	int ret;
 
 	backend_wq = alloc_workqueue("shimos_devices", WQ_UNBOUND, 0);
 	if (!backend_wq)
 		return -ENOMEM;
-	for (bell = 0; bell < SHIMOS_VIRTIO_BELLS; bell++) {
-		ret = ikc_queue_open(SHIMOS_VIRTIO_KICK + bell, 0, &kick_ops, (void *)bell);
-		if (ret)
-			goto close;
-	}
+	ret = ring_open_kicks();
+	if (ret)
+		goto destroy;
 	ret = ikc_queue_open(SHIMOS_VIRTIO_OWNER, PACKETS, &control_ops, NULL);
 	if (!ret)
 		return 0;
-close:
-	close_kicks(bell);
+	ring_close_kicks();
+destroy:
 	destroy_workqueue(backend_wq);
 	return ret;
 }
 
 void backend_core_exit(void)
 {
-	char text[SHIMOS_DEV_ERROR_LEN];
+	struct complaint c;
 	struct backend *b;
 
 	while ((b = backend_next(0))) {
-		backend_remove(b, true, text, sizeof(text));
+		backend_remove(b, true, &c);
 		flush_work(&b->work);	/* who was quicker */
 		backend_put(b);
 	}
 	ikc_queue_close(SHIMOS_VIRTIO_OWNER);
-	close_kicks(SHIMOS_VIRTIO_BELLS);
+	ring_close_kicks();
 	destroy_workqueue(backend_wq);
 	user_memory_exit();
 }

@@ -5,78 +5,68 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
+#include <shimos/door.h>
 
 #include "backend.h"
 
-struct session {
-	struct mutex mutex;		/* one call at a time; guards text */
-	char text[SHIMOS_DEV_ERROR_LEN];
-};
-
-union argument {
-	struct shimos_dev_header hdr;
-	struct shimos_dev_error error;
-	struct shimos_dev_add_disk disk;
-	struct shimos_dev_add_net net;
-	struct shimos_dev_remove remove;
-	struct shimos_dev_status status;
-};
-
-static int do_error(struct session *s, union argument *arg)
-{
-	strscpy_pad(arg->error.text, s->text, sizeof(arg->error.text));
-	return 0;
-}
-
-static int check_user(struct session *s, u32 user)
+static int backend_check_user(u32 user, struct complaint *c)
 {
 	char name[IKC_NAME_LEN];
 
 	if (user == ikc_self_number())
-		return backend_refuse(s->text, sizeof(s->text), -EINVAL,
-				      "a kernel cannot share a device with itself");
+		return shimos_refuse(c, -EINVAL, "a kernel cannot share a device with itself");
 	ikc_kernel_name(user, name);
 	if (!*name)
-		return backend_refuse(s->text, sizeof(s->text), -ENXIO,
-				      "there is no kernel with number %u", user);
+		return shimos_refuse(c, -ENXIO, "there is no kernel with number %u", user);
 	return 0;
 }
 
-static int do_add_disk(struct session *s, union argument *arg)
+static int backend_check_text(const char *text, size_t size, struct complaint *c)
 {
-	if (arg->disk.flags & ~SHIMOS_DISK_READ_ONLY || arg->disk.reserved ||
-	    strnlen(arg->disk.name, SHIMOS_DEV_NAME) == SHIMOS_DEV_NAME)
-		return -EINVAL;
-	return check_user(s, arg->disk.user) ?: disk_add(&arg->disk, s->text, sizeof(s->text));
+	if (strnlen(text, size) == size)
+		return shimos_refuse(c, -EINVAL, "a name has at most %zu characters", size - 1);
+	return 0;
 }
 
-static int do_add_net(struct session *s, union argument *arg)
+static int backend_ioctl_add_disk(void *session, void *data, struct complaint *c)
 {
-	if (arg->net.reserved || strnlen(arg->net.ifname, SHIMOS_DEV_IFNAME) == SHIMOS_DEV_IFNAME ||
-	    strnlen(arg->net.bridge, SHIMOS_DEV_IFNAME) == SHIMOS_DEV_IFNAME)
-		return -EINVAL;
-	return check_user(s, arg->net.user) ?: net_add(&arg->net, s->text, sizeof(s->text));
+	struct shimos_dev_add_disk *arg = data;
+
+	return shimos_door_check_flags(arg->flags, SHIMOS_DISK_READ_ONLY, c) ?:
+	       shimos_door_check_reserved(arg->reserved, c) ?:
+	       backend_check_text(arg->name, sizeof(arg->name), c) ?:
+	       backend_check_user(arg->user, c) ?: disk_add(arg, c);
 }
 
-static int do_remove(struct session *s, union argument *arg)
+static int backend_ioctl_add_net(void *session, void *data, struct complaint *c)
 {
+	struct shimos_dev_add_net *arg = data;
+
+	return shimos_door_check_reserved(arg->reserved, c) ?:
+	       backend_check_text(arg->ifname, sizeof(arg->ifname), c) ?:
+	       backend_check_text(arg->bridge, sizeof(arg->bridge), c) ?:
+	       backend_check_user(arg->user, c) ?: net_add(arg, c);
+}
+
+static int backend_ioctl_remove(void *session, void *data, struct complaint *c)
+{
+	struct shimos_dev_remove *arg = data;
 	struct backend *b;
 	int ret;
 
-	if (arg->remove.flags & ~SHIMOS_DEV_FORCE)
-		return -EINVAL;
-	b = backend_find(arg->remove.id);
+	ret = shimos_door_check_flags(arg->flags, SHIMOS_DEV_FORCE, c);
+	if (ret)
+		return ret;
+	b = backend_find(arg->id);
 	if (!b)
-		return backend_refuse(s->text, sizeof(s->text), -ENOENT,
-				      "there is no shared device %u", arg->remove.id);
-	ret = backend_remove(b, arg->remove.flags & SHIMOS_DEV_FORCE, s->text, sizeof(s->text));
+		return shimos_refuse(c, -ENOENT, "there is no shared device %u", arg->id);
+	ret = backend_remove(b, arg->flags & SHIMOS_DEV_FORCE, c);
 	backend_put(b);
 	return ret;
 }
 
 /* Counters change while they are read; each by itself is right. */
-static void add_counters(struct shimos_dev_status *out, const struct backend *b)
+static void backend_add_counters(struct shimos_dev_status *out, const struct backend *b)
 {
 	unsigned int n;
 
@@ -97,15 +87,17 @@ static void add_counters(struct shimos_dev_status *out, const struct backend *b)
 	}
 }
 
-static int do_status(struct session *s, union argument *arg)
+static int backend_ioctl_status(void *session, void *arg, struct complaint *c)
 {
-	u32 id = arg->status.id, flags = arg->status.flags;
-	struct shimos_dev_status *out = &arg->status;
+	struct shimos_dev_status *out = arg;
+	u32 id = out->id, flags = out->flags;
 	struct shimos_dev_header hdr = out->hdr;
 	struct backend *b;
+	int ret;
 
-	if (flags & ~SHIMOS_DEV_NEXT)
-		return -EINVAL;
+	ret = shimos_door_check_flags(flags, SHIMOS_DEV_NEXT, c);
+	if (ret)
+		return ret;
 	b = flags & SHIMOS_DEV_NEXT ? backend_next(id) : backend_find(id);
 	if (!b)
 		return -ENOENT;
@@ -125,132 +117,77 @@ static int do_status(struct session *s, union argument *arg)
 	if (b->life == SHIMOS_DEV_BROKEN)
 		strscpy(out->problem, b->problem, sizeof(out->problem));
 	spin_unlock_irq(&b->lock);
-	add_counters(out, b);
-	mutex_lock(&b->mutex);
+	backend_add_counters(out, b);
+	/* not b->mutex: a step of its life may wait for I/O */
+	mutex_lock(&b->finish_mutex);
 	if (!b->finished)
 		b->ops->status(b, out);
-	mutex_unlock(&b->mutex);
+	mutex_unlock(&b->finish_mutex);
 	backend_put(b);
 	return 0;
 }
 
-static const struct call {
-	unsigned int cmd;
-	int (*run)(struct session *s, union argument *arg);
-} calls[] = {
-	{ SHIMOS_DEV_IOC_ERROR, do_error },
-	{ SHIMOS_DEV_IOC_ADD_DISK, do_add_disk },
-	{ SHIMOS_DEV_IOC_ADD_NET, do_add_net },
-	{ SHIMOS_DEV_IOC_REMOVE, do_remove },
-	{ SHIMOS_DEV_IOC_STATUS, do_status },
+static const struct shimos_door_call backend_calls[] = {
+	{ SHIMOS_DEV_IOC_ADD_DISK, "add disk", 0, backend_ioctl_add_disk },
+	{ SHIMOS_DEV_IOC_ADD_NET, "add net", 0, backend_ioctl_add_net },
+	{ SHIMOS_DEV_IOC_REMOVE, "remove", 0, backend_ioctl_remove },
+	{ SHIMOS_DEV_IOC_STATUS, "status", 0, backend_ioctl_status },
 };
 
-/* Numbers identify calls across versions; sizes are compared afterwards. */
-static const struct call *find_call(unsigned int cmd)
-{
-	unsigned int i;
+static const struct shimos_door backend_door = {
+	.module		= KBUILD_MODNAME,
+	.version	= SHIMOS_DEV_VERSION,
+	.error		= SHIMOS_DEV_IOC_ERROR,
+	.calls		= backend_calls,
+	.count		= ARRAY_SIZE(backend_calls),
+};
 
-	for (i = 0; i < ARRAY_SIZE(calls); i++)
-		if (_IOC_TYPE(cmd) == SHIMOS_DEV_IOC_MAGIC &&
-		    _IOC_NR(cmd) == _IOC_NR(calls[i].cmd))
-			return &calls[i];
-	return NULL;
+static long backend_ioctl(struct file *file, unsigned int cmd, unsigned long ptr)
+{
+	return shimos_door_ioctl(&backend_door, file->private_data, NULL, cmd, ptr);
 }
 
-static int check_version(struct session *s, const struct call *call, void __user *user)
+static int backend_open(struct inode *inode, struct file *file)
 {
-	struct shimos_dev_header hdr, right = {
-		.size = _IOC_SIZE(call->cmd),
-		.version = SHIMOS_DEV_VERSION,
-	};
-
-	if (copy_from_user(&hdr, user, sizeof(hdr)))
-		return -EFAULT;
-	if (hdr.size == right.size && hdr.version == right.version)
-		return 0;
-	if (copy_to_user(user, &right, sizeof(right)))
-		return -EFAULT;
-	return backend_refuse(s->text, sizeof(s->text), -EPROTO,
-			      "the caller knows version %u of the interface (%u bytes), module shimos_backend has version %u (%u bytes): install the same release of both",
-			      hdr.version, hdr.size, right.version, right.size);
-}
-
-static int run(struct session *s, const struct call *call, void __user *user)
-{
-	size_t size = _IOC_SIZE(call->cmd);
-	union argument *arg;
-	int ret;
-
-	ret = check_version(s, call, user);
-	if (ret)
-		return ret;
-	arg = memdup_user(user, size);
-	if (IS_ERR(arg))
-		return PTR_ERR(arg);
-	ret = call->run(s, arg);
-	if (!ret && _IOC_DIR(call->cmd) & _IOC_READ && copy_to_user(user, arg, size))
-		ret = -EFAULT;
-	kfree(arg);
-	return ret;
-}
-
-static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
-{
-	const struct call *call = find_call(cmd);
-	struct session *s = file->private_data;
-	int ret;
-
-	if (!call)
-		return -ENOTTY;
-	mutex_lock(&s->mutex);
-	if (call->run != do_error)
-		*s->text = '\0';
-	ret = run(s, call, (void __user *)arg);
-	mutex_unlock(&s->mutex);
-	return ret;
-}
-
-static int device_open(struct inode *inode, struct file *file)
-{
-	struct session *s;
+	struct shimos_door_session *session;
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	s = kzalloc(sizeof(*s), GFP_KERNEL);
-	if (!s)
+	session = kzalloc(sizeof(*session), GFP_KERNEL);
+	if (!session)
 		return -ENOMEM;
-	mutex_init(&s->mutex);
-	file->private_data = s;
+	shimos_door_open(session);
+	file->private_data = session;
 	return nonseekable_open(inode, file);
 }
 
-static int device_release(struct inode *inode, struct file *file)
+static int backend_release(struct inode *inode, struct file *file)
 {
 	kfree(file->private_data);
 	return 0;
 }
 
-static const struct file_operations device_fops = {
+static const struct file_operations backend_fops = {
 	.owner		= THIS_MODULE,
-	.open		= device_open,
-	.release	= device_release,
-	.unlocked_ioctl	= device_ioctl,
+	.open		= backend_open,
+	.release	= backend_release,
+	.unlocked_ioctl	= backend_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 };
 
-static struct miscdevice device = {
+static struct miscdevice backend_device = {
 	.minor	= MISC_DYNAMIC_MINOR,
 	.name	= "shimos-devices",
-	.fops	= &device_fops,
+	.fops	= &backend_fops,
 	.mode	= 0600,
 };
 
 int backend_device_init(void)
 {
-	return misc_register(&device);
+	return misc_register(&backend_device);
 }
 
 void backend_device_exit(void)
 {
-	misc_deregister(&device);
+	misc_deregister(&backend_device);
 }

@@ -8,6 +8,7 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <linux/virtio_byteorder.h>
 #include <linux/virtio_blk.h>
 
@@ -21,20 +22,21 @@ static char readers;
 /* ---- serving ---- */
 
 /* All that is available; returns when the user will ring for more.  q->mutex. */
-static void serve(struct disk_queue *q)
+static void disk_serve(struct disk_queue *q)
 {
-	struct vring_end *v = &q->ring->v;
+	struct vqueue *v = &q->ring->v;
 	struct blk_plug plug;
+	bool more;
 	int ret;
 
 	do {
 		int budget = DISK_BUDGET;
 
-		vring_poll(v);
+		vqueue_disable_notify(v);
 		q->batching = true;
 		blk_start_plug(&plug);
 		do {
-			ret = vring_take(v, &q->chain);
+			ret = vqueue_pop(v, &q->chain);
 			if (ret > 0)
 				disk_request(q);
 		} while (ret > 0 && --budget);
@@ -42,12 +44,13 @@ static void serve(struct disk_queue *q)
 		q->batching = false;
 		disk_end_batch(q);
 		if (ret < 0) {
-			backend_break(q->disk->backend, v->problem);
+			backend_break_ring(q->ring);
 			return;
 		}
+		more = disk_range_step(q);
 		cond_resched();
 		/* a user that never pauses must not keep its own stop() waiting */
-	} while (READ_ONCE(q->serving) && (ret || !vring_wait(v)));
+	} while (READ_ONCE(q->serving) && (ret || more || !vqueue_enable_notify(v)));
 }
 
 static int disk_thread(void *data)
@@ -65,7 +68,7 @@ static int disk_thread(void *data)
 		smp_mb();	/* pairs with the wake-up's: a kick after this is seen */
 		mutex_lock(&q->mutex);
 		if (q->serving && !q->ring->v.broken)
-			serve(q);
+			disk_serve(q);
 		mutex_unlock(&q->mutex);
 	}
 	return 0;
@@ -103,10 +106,12 @@ static void disk_stop(struct backend *b)
 
 		WRITE_ONCE(q->serving, false);	/* the thread looks without the mutex */
 		mutex_lock(&q->mutex);
+		disk_range_cancel(q);
 		mutex_unlock(&q->mutex);
 	}
 	for (n = 0; n < b->queues; n++)
-		wait_event(disk->queue[n].idle, !atomic_read(&disk->queue[n].in_flight));
+		wait_var_event(&disk->queue[n].in_flight,
+			       !atomic_read(&disk->queue[n].in_flight));
 	/* who completed last may still be in the ring's lock */
 	for (n = 0; n < b->queues; n++) {
 		spin_lock_irq(&b->ring[n].lock);
@@ -124,7 +129,7 @@ static void disk_status(struct backend *b, struct shimos_dev_status *out)
 	out->capacity = disk->sectors * SECTOR_SIZE;
 }
 
-static void free_disk(struct disk *disk, unsigned int queues)
+static void disk_free(struct disk *disk, unsigned int queues)
 {
 	while (queues--)
 		if (disk->queue[queues].thread)
@@ -135,7 +140,7 @@ static void free_disk(struct disk *disk, unsigned int queues)
 
 static void disk_release(struct backend *b)
 {
-	free_disk(b->private, b->queues);
+	disk_free(b->private, b->queues);
 }
 
 static const struct backend_ops disk_ops = {
@@ -149,7 +154,7 @@ static const struct backend_ops disk_ops = {
 
 /* ---- describing it ---- */
 
-static void describe(struct backend *b, struct disk *disk)
+static void disk_describe(struct backend *b, struct disk *disk)
 {
 	struct virtio_blk_config *config = (void *)b->config;
 	struct block_device *bdev = disk->bdev.bdev;
@@ -160,7 +165,7 @@ static void describe(struct backend *b, struct disk *disk)
 	b->features = BIT_ULL(VIRTIO_BLK_F_SEG_MAX) | BIT_ULL(VIRTIO_BLK_F_BLK_SIZE) |
 		      BIT_ULL(VIRTIO_BLK_F_TOPOLOGY) | BIT_ULL(VIRTIO_BLK_F_FLUSH);
 	config->capacity = __cpu_to_virtio64(true, disk->sectors);
-	config->seg_max = __cpu_to_virtio32(true, VRING_SEGMENTS - 2);
+	config->seg_max = __cpu_to_virtio32(true, VQUEUE_SEGMENTS - 2);
 	config->blk_size = __cpu_to_virtio32(true, disk->block);
 	config->physical_block_exp = ilog2(bdev_physical_block_size(bdev) / disk->block);
 	config->opt_io_size = __cpu_to_virtio32(true, bdev_io_opt(bdev) / disk->block);
@@ -192,7 +197,7 @@ struct claim {
 	struct backend *by;
 };
 
-static int find_claim(struct backend *b, void *context)
+static int disk_find_claim(struct backend *b, void *context)
 {
 	struct claim *claim = context;
 	struct disk *disk = b->private;
@@ -204,31 +209,31 @@ static int find_claim(struct backend *b, void *context)
 	return 1;
 }
 
-static int refuse_busy(const struct shimos_dev_add_disk *arg, dev_t dev, int err, char *text,
-		       size_t len)
+static int disk_refuse_busy(const struct shimos_dev_add_disk *arg, dev_t dev, int err,
+			    struct complaint *c)
 {
 	struct claim claim = { .dev = dev };
 
 	if (err != -EBUSY)
-		return backend_refuse(text, len, err, "%s cannot be opened %s: error %d",
-				      arg->name, arg->flags & SHIMOS_DISK_READ_ONLY ?
-				      "for reading" : "for writing", err);
-	backend_for_each(find_claim, &claim);
+		return shimos_refuse(c, err, "%s cannot be opened %s: error %d",
+				     arg->name, arg->flags & SHIMOS_DISK_READ_ONLY ?
+				     "for reading" : "for writing", err);
+	backend_for_each(disk_find_claim, &claim);
 	if (claim.by) {
-		err = backend_refuse(text, len, err,
-				     "%s is in use by %s: only disks that all share read-only can have several users",
-				     arg->name, claim.by->user_name);
+		err = shimos_refuse(c, err,
+				    "%s is in use by %s: only disks that all share read-only can have several users",
+				    arg->name, claim.by->user_name);
 		backend_put(claim.by);
 		return err;
 	}
-	return backend_refuse(text, len, err,
-			      "%s is in use by this kernel: mounted, swapped to or part of another device",
-			      arg->name);
+	return shimos_refuse(c, err,
+			     "%s is in use by this kernel: mounted, swapped to or part of another device",
+			     arg->name);
 }
 
 /* Open the device behind the caller's descriptor anew, claimed. */
-static int claim_disk(struct disk *disk, const struct shimos_dev_add_disk *arg, char *text,
-		      size_t len)
+static int disk_claim(struct disk *disk, const struct shimos_dev_add_disk *arg,
+		      struct complaint *c)
 {
 	struct fd f = fdget(arg->fd);
 	struct inode *inode;
@@ -236,7 +241,7 @@ static int claim_disk(struct disk *disk, const struct shimos_dev_add_disk *arg, 
 	int ret;
 
 	if (!compat_fd_file(f))
-		return backend_refuse(text, len, -EBADF, "the disk is not open");
+		return shimos_refuse(c, -EBADF, "the disk is not open");
 	inode = compat_fd_file(f)->f_mapping->host;
 	if (S_ISBLK(inode->i_mode))
 		dev = inode->i_rdev;
@@ -244,32 +249,32 @@ static int claim_disk(struct disk *disk, const struct shimos_dev_add_disk *arg, 
 		dev = 0;
 	fdput(f);
 	if (!dev)
-		return backend_refuse(text, len, -ENOTBLK,
-				      "%s is no block device that is open for what is asked",
-				      arg->name);
+		return shimos_refuse(c, -ENOTBLK,
+				     "%s is no block device that is open for what is asked",
+				     arg->name);
 	ret = compat_bdev_open(&disk->bdev, dev, !disk->read_only,
 			       disk->read_only ? (void *)&readers : disk);
 	if (ret)
-		return refuse_busy(arg, dev, ret, text, len);
+		return disk_refuse_busy(arg, dev, ret, c);
 	if (backend_is_borrowed(disk_to_dev(disk->bdev.bdev->bd_disk))) {
 		compat_bdev_close(&disk->bdev);
-		return backend_refuse(text, len, -EOPNOTSUPP,
-				      "%s is another kernel's: share it from there", arg->name);
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "%s is another kernel's: share it from there", arg->name);
 	}
 	disk->sectors = bdev_nr_sectors(disk->bdev.bdev);
 	disk->block = bdev_logical_block_size(disk->bdev.bdev);
 	if (disk->sectors >= disk->block / SECTOR_SIZE &&
 	    (disk->read_only || !bdev_read_only(disk->bdev.bdev)))
 		return 0;
-	ret = disk->sectors ? backend_refuse(text, len, -EROFS,
-					     "%s is read-only: share it read-only", arg->name) :
-			      backend_refuse(text, len, -ENOMEDIUM, "%s has no contents",
-					     arg->name);
+	ret = disk->sectors ? shimos_refuse(c, -EROFS,
+					    "%s is read-only: share it read-only", arg->name) :
+			      shimos_refuse(c, -ENOMEDIUM, "%s has no contents",
+					    arg->name);
 	compat_bdev_close(&disk->bdev);
 	return ret;
 }
 
-static int start_threads(struct backend *b, struct disk *disk)
+static int disk_start_threads(struct backend *b, struct disk *disk)
 {
 	unsigned int n;
 
@@ -279,7 +284,7 @@ static int start_threads(struct backend *b, struct disk *disk)
 
 		q->disk = disk;
 		q->ring = &b->ring[n];
-		init_waitqueue_head(&q->idle);
+		INIT_LIST_HEAD(&q->ranges);
 		mutex_init(&q->mutex);
 		thread = kthread_run(disk_thread, q, "shm-%u/%u", b->id, n);
 		if (IS_ERR(thread))
@@ -289,7 +294,7 @@ static int start_threads(struct backend *b, struct disk *disk)
 	return 0;
 }
 
-int disk_add(struct shimos_dev_add_disk *arg, char *text, size_t len)
+int disk_add(struct shimos_dev_add_disk *arg, struct complaint *c)
 {
 	unsigned int queues = arg->queues ?: backend_user_cpus(arg->user);
 	struct backend *b = backend_new(&disk_ops, arg->user, arg->name);
@@ -299,8 +304,8 @@ int disk_add(struct shimos_dev_add_disk *arg, char *text, size_t len)
 	if (!b)
 		return -ENOMEM;
 	if (queues > SHIMOS_VIRTIO_BELLS) {
-		ret = backend_refuse(text, len, -EINVAL, "a disk has at most %u queues",
-				     SHIMOS_VIRTIO_BELLS);
+		ret = shimos_refuse(c, -EINVAL, "a disk has at most %u queues",
+				    SHIMOS_VIRTIO_BELLS);
 		goto put;
 	}
 	disk = kzalloc(struct_size(disk, queue, queues), GFP_KERNEL);
@@ -310,7 +315,7 @@ int disk_add(struct shimos_dev_add_disk *arg, char *text, size_t len)
 	}
 	disk->backend = b;
 	disk->read_only = arg->flags & SHIMOS_DISK_READ_ONLY;
-	ret = claim_disk(disk, arg, text, len);
+	ret = disk_claim(disk, arg, c);
 	if (ret) {
 		kfree(disk);
 		goto put;
@@ -318,15 +323,15 @@ int disk_add(struct shimos_dev_add_disk *arg, char *text, size_t len)
 	b->private = disk;
 	b->queues = queues;
 	b->ring_size = RING_SIZE;
-	describe(b, disk);
-	ret = start_threads(b, disk);
+	disk_describe(b, disk);
+	ret = disk_start_threads(b, disk);
 	if (!ret)
 		ret = backend_announce(b);
 	if (ret) {
 		if (ret == -ENOSPC)
-			backend_refuse(text, len, ret, "%s has %u devices, which is the most",
-				       b->user_name, SHIMOS_DEV_PER_USER);
-		free_disk(disk, queues);
+			shimos_refuse(c, ret, "%s has %u devices, which is the most",
+				      b->user_name, SHIMOS_DEV_PER_USER);
+		disk_free(disk, queues);
 		goto put;
 	}
 	arg->id = b->id;

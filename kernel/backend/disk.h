@@ -16,12 +16,16 @@ struct disk_queue {
 	bool kicked;			/* there may be requests */
 	struct mutex mutex;		/* guards the taking end of the ring */
 	bool serving;			/* cleared without the mutex, which is then awaited */
-	struct vring_chain chain;	/* mutex: the request being looked at */
+	struct vqueue_chain chain;	/* mutex: the request being looked at */
+	struct list_head ranges;	/* mutex: discards and zeroes that are under way */
 	/* the thread's own: it is about to call the user for several at once */
 	bool batching;
 	unsigned int batched;		/* completed since the last call */
-	atomic_t in_flight;		/* taken and not completed */
-	wait_queue_head_t idle;		/* in_flight became 0 */
+	/*
+	 * Taken and not completed.  Who waits for 0 frees the queue, so whoever makes it
+	 * 0 may use only its address afterwards: wake_up_var().
+	 */
+	atomic_t in_flight;
 };
 
 struct disk {
@@ -50,10 +54,43 @@ static inline void disk_end_batch(struct disk_queue *q)
 	q->batched = 0;
 }
 
-/* Begin with the request in q->chain.  Process context. */
+/**
+ * disk_request() - begin with a request
+ * @q: the queue; the request is in q->chain
+ *
+ * Context: The queue's thread, q->mutex.
+ */
 void disk_request(struct disk_queue *q);
+/**
+ * disk_range_step() - go on with a discard or write of zeroes
+ * @q: the queue
+ *
+ * Does a piece that does not take long.
+ *
+ * Context: The queue's thread, q->mutex.
+ * Return: whether there is more to do.
+ */
+bool disk_range_step(struct disk_queue *q);
+/**
+ * disk_range_cancel() - complete all of those that are left with an error
+ * @q: the queue
+ *
+ * Context: q->mutex.
+ */
+void disk_range_cancel(struct disk_queue *q);
 
+/**
+ * disk_requests_init() - put memory aside for requests
+ *
+ * Context: May sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int disk_requests_init(void);
+/**
+ * disk_requests_exit() - give it back; no request is under way
+ *
+ * Context: May sleep.
+ */
 void disk_requests_exit(void);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "disk.h"
 
-static int __init shimos_backend_init(void)
+static int __init backend_init(void)
 {
 	int ret = disk_requests_init();
 
@@ -35,7 +35,7 @@ exit_requests:
 }
 
 /* Users see their devices vanish, and errors for what they still ask. */
-static void __exit shimos_backend_exit(void)
+static void __exit backend_exit(void)
 {
 	backend_device_exit();
 	backend_core_exit();
@@ -43,7 +43,7 @@ static void __exit shimos_backend_exit(void)
 	disk_requests_exit();
 }
 
-module_init(shimos_backend_init);
-module_exit(shimos_backend_exit);
+module_init(backend_init);
+module_exit(backend_exit);
 MODULE_DESCRIPTION("SHIMOS back ends: disks and networks for other kernels");
 MODULE_LICENSE("GPL");

@@ -27,7 +27,7 @@ struct added {
 static LIST_HEAD(added_list);
 static DEFINE_MUTEX(added_mutex);
 
-static bool is_owned(const struct user_memory *memory, u64 addr, u64 len)
+static bool user_memory_is_owned(const struct user_memory *memory, u64 addr, u64 len)
 {
 	const struct ikc_range *r;
 	unsigned int i;
@@ -42,43 +42,15 @@ static bool is_owned(const struct user_memory *memory, u64 addr, u64 len)
 
 void *user_memory_at(const struct user_memory *memory, u64 addr, u64 len)
 {
-	if (!len || !is_owned(memory, addr, len))
+	if (!len || !user_memory_is_owned(memory, addr, len))
 		return NULL;
 	return phys_to_virt(addr);
 }
 
 /* ---- adding memory that is not this kernel's ---- */
 
-#ifdef CONFIG_X86
-/*
- * A partition has some RAM of its own below 1 MiB, where its CPUs start.  With it
- * came pages for all around, so that nothing can be added there; but the direct map
- * of what has RAM below ends at 1 MiB, in the middle of a table.  Fill that up.
- */
-static int add_first_granule(void)
-{
-	unsigned int level;
-	pte_t *pte;
-	u64 addr;
-
-	for (addr = SZ_1M; addr < GRANULE; addr += PAGE_SIZE) {
-		pte = lookup_address((unsigned long)phys_to_virt(addr), &level);
-		if (!pte || level != PG_LEVEL_4K || !pfn_valid(PHYS_PFN(addr)))
-			return -EFAULT;
-		if (pte_none(*pte))
-			set_pte(pte, pfn_pte(PHYS_PFN(addr), PAGE_KERNEL));
-	}
-	return 0;
-}
-#else
-static int add_first_granule(void)
-{
-	return -EOPNOTSUPP;
-}
-#endif
-
 /* What is added costs memory here: a struct page for each of its pages. */
-static bool is_affordable(u64 bytes)
+static bool user_memory_is_affordable(u64 bytes)
 {
 	u64 needed = (bytes >> PAGE_SHIFT) * sizeof(struct page) + KEEP;
 	u64 available = (u64)si_mem_available() << PAGE_SHIFT;
@@ -90,12 +62,12 @@ static bool is_affordable(u64 bytes)
 	return false;
 }
 
-static int add(u64 start, u64 end)
+static int user_memory_add(u64 start, u64 end)
 {
 	struct added *a;
 	void *addr;
 
-	if (!is_affordable(end - start))
+	if (!user_memory_is_affordable(end - start))
 		return -ENOMEM;
 	a = kzalloc(sizeof(*a), GFP_KERNEL);
 	if (!a)
@@ -121,7 +93,7 @@ static int add(u64 start, u64 end)
  * What stands in the way in [@start, @end): the first piece that has been added or is
  * this kernel's own.
  */
-static void find_obstacle(u64 start, u64 end, u64 *from, u64 *to)
+static void user_memory_find_obstacle(u64 start, u64 end, u64 *from, u64 *to)
 {
 	struct ikc_range own[IKC_MAX_RANGES];
 	unsigned int i, n = ikc_peer_ranges(ikc_self_number(), own);
@@ -145,7 +117,7 @@ static void find_obstacle(u64 start, u64 end, u64 *from, u64 *to)
 }
 
 /* Add what is neither there already nor this kernel's own. */
-static int add_missing(u64 start, u64 end)
+static int user_memory_add_missing(u64 start, u64 end)
 {
 	u64 from, to;
 	int ret = 0;
@@ -153,26 +125,26 @@ static int add_missing(u64 start, u64 end)
 	start = ALIGN_DOWN(start, GRANULE);
 	end = ALIGN(end, GRANULE);
 	if (!start) {
-		ret = add_first_granule();
+		ret = user_memory_arch_map_start(GRANULE);
 		start = GRANULE;
 	}
 	while (start < end && !ret) {
-		find_obstacle(start, end, &from, &to);
+		user_memory_find_obstacle(start, end, &from, &to);
 		if (from > start)
-			ret = add(start, from);
+			ret = user_memory_add(start, from);
 		start = to;
 	}
 	return ret;
 }
 
-static int add_all(const struct ikc_range *range, unsigned int ranges)
+static int user_memory_add_all(const struct ikc_range *range, unsigned int ranges)
 {
 	unsigned int i;
 	int ret = 0;
 
 	mutex_lock(&added_mutex);
 	for (i = 0; i < ranges && !ret; i++)
-		ret = add_missing(range[i].start, range[i].start + range[i].size);
+		ret = user_memory_add_missing(range[i].start, range[i].start + range[i].size);
 	mutex_unlock(&added_mutex);
 	return ret;
 }
@@ -190,7 +162,7 @@ void user_memory_exit(void)
 /* ---- a device's view ---- */
 
 /* Join ranges that touch: buffers may lie across the seam.  Returns how many are left. */
-static unsigned int merge(struct ikc_range *range, unsigned int ranges)
+static unsigned int user_memory_merge(struct ikc_range *range, unsigned int ranges)
 {
 	unsigned int i = 0, j;
 
@@ -216,8 +188,8 @@ int user_memory_open(struct user_memory *memory, u32 kernel)
 	if (ret)
 		return ret;
 	memory->kernel = kernel;
-	memory->ranges = merge(memory->range, ikc_peer_ranges(kernel, memory->range));
-	ret = ikc_self_number() ? add_all(memory->range, memory->ranges) : 0;
+	memory->ranges = user_memory_merge(memory->range, ikc_peer_ranges(kernel, memory->range));
+	ret = ikc_self_number() ? user_memory_add_all(memory->range, memory->ranges) : 0;
 	if (!kernel)
 		memory->ranges = 0;	/* parts of it are partitions' */
 	if (ret)

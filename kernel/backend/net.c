@@ -3,8 +3,11 @@
  * A network device for another kernel: its life, and what this kernel's network
  * stack asks of its end.
  *
- * The steps of its life come one at a time, under the backend's mutex; RTNL is taken
- * inside of it.  Nothing here takes the mutex with RTNL held.
+ * The steps of its life come one at a time, under the backend's mutex.  None of them
+ * waits for RTNL but the last, release: the user's driver may hold RTNL of its kernel
+ * while it waits for an answer, and that kernel may own a device that this one is just
+ * starting.  What needs RTNL is done by the work `features`, after the answer.
+ * Nothing here takes the mutex with RTNL held.
  */
 #include <linux/ethtool.h>
 #include <linux/module.h>
@@ -12,16 +15,9 @@
 
 #include "net.h"
 
-void net_broken(struct backend_ring *ring)
-{
-	/* without a problem of its own it was another ring that broke the device */
-	if (ring->v.problem)
-		backend_break(ring->backend, ring->v.problem);
-}
-
 /* ---- of the back end ---- */
 
-static netdev_features_t allowed_by(u64 accepted)
+static netdev_features_t net_allowed_by(u64 accepted)
 {
 	netdev_features_t allowed = 0;
 
@@ -37,12 +33,12 @@ static netdev_features_t allowed_by(u64 accepted)
 	return allowed;
 }
 
-static void start_pair(struct net_pair *pair)
+static void net_start_pair(struct net_pair *pair)
 {
 	pair->unannounced = pair->answered = false;
 	pair->stalled = false;
 	pair->up = pair->rx->v.taken;	/* it may have been up under another back end */
-	vring_poll(&pair->rx->v);	/* new room matters only when there was none */
+	vqueue_disable_notify(&pair->rx->v);	/* new room matters only when there was none */
 	napi_enable(&pair->napi);
 }
 
@@ -54,19 +50,33 @@ static int net_start(struct backend *b)
 
 	/* without multiqueue the second pair's place is the control queue's */
 	port->usable = b->accepted & BIT_ULL(VIRTIO_NET_F_MQ) ? port->pairs : 1;
-	rtnl_lock();
-	port->allowed = allowed_by(b->accepted);
-	netdev_update_features(dev);
-	rtnl_unlock();
+	WRITE_ONCE(port->wanted, net_allowed_by(b->accepted));
 	for (i = 0; i < port->usable; i++)
-		start_pair(&port->pair[i]);
+		net_start_pair(&port->pair[i]);
 	netif_tx_lock_bh(dev);
 	WRITE_ONCE(port->active, 1);	/* until the driver says otherwise */
 	port->running = true;
 	netif_tx_unlock_bh(dev);
 	netif_tx_wake_all_queues(dev);
-	netif_carrier_on(dev);
+	queue_work(system_long_wq, &port->features);
 	return 0;
+}
+
+/* A driver has started: what it allows, and then the link. */
+void net_update_features(struct work_struct *work)
+{
+	struct net_port *port = container_of(work, struct net_port, features);
+	struct net_device *dev = port->dev;
+
+	rtnl_lock();
+	port->allowed = READ_ONCE(port->wanted);
+	netdev_update_features(dev);
+	/* the lock, because the driver may be gone again, and the link with it */
+	netif_tx_lock_bh(dev);
+	if (port->running)
+		netif_carrier_on(dev);
+	netif_tx_unlock_bh(dev);
+	rtnl_unlock();
 }
 
 static void net_stop(struct backend *b)
@@ -75,9 +85,9 @@ static void net_stop(struct backend *b)
 	struct net_device *dev = port->dev;
 	unsigned int i;
 
-	netif_carrier_off(dev);		/* what waits in queues is thrown away */
 	netif_tx_lock_bh(dev);
 	port->running = false;
+	netif_carrier_off(dev);		/* what waits in queues is thrown away */
 	netif_tx_unlock_bh(dev);
 	cancel_work_sync(&port->control);
 	for (i = 0; i < port->usable; i++) {
@@ -87,7 +97,10 @@ static void net_stop(struct backend *b)
 	}
 	for (i = 0; i < port->usable; i++)
 		net_wait_for_packets(&port->pair[i]);
-	/* whoever gave the last one back may still be about to let go of its pages */
+	/*
+	 * Who has made a packet's head larger took references to its pages, and may
+	 * still be about to drop them.
+	 */
 	synchronize_net();
 }
 
@@ -95,7 +108,7 @@ static void net_stop(struct backend *b)
  * On PREEMPT_RT this is a thread, where softirqs run when it enables them; elsewhere
  * they run behind the interrupt.
  */
-static void schedule_poll(struct net_pair *pair)
+static void net_schedule_poll(struct net_pair *pair)
 {
 	if (in_hardirq()) {
 		napi_schedule_irqoff(&pair->napi);
@@ -116,7 +129,7 @@ static void net_kick(struct backend *b, unsigned int n)
 	else if (n > 2 * port->usable)
 		return;
 	else if (n % 2)
-		schedule_poll(&port->pair[n / 2]);
+		net_schedule_poll(&port->pair[n / 2]);
 	else
 		netif_tx_wake_queue(netdev_get_tx_queue(port->dev, n / 2));
 }
@@ -136,6 +149,7 @@ static void net_release(struct backend *b)
 	struct net_port *port = b->private;
 	struct net_device *dev = port->dev;
 
+	cancel_work_sync(&port->features);
 	unregister_netdev(dev);
 	free_percpu(dev->tstats);
 	free_netdev(dev);

@@ -34,12 +34,12 @@
 
 /* Where a packet to the user goes. */
 struct net_room {
-	struct vring_chain chain;	/* taken last */
+	struct vqueue_chain chain;	/* taken last */
 	unsigned int chains, segments;
 	u64 bytes;
 	u16 head[NET_ROOM];		/* of the chains, in the order of taking */
 	u32 len[NET_ROOM];		/* of each chain; the last may be cut */
-	struct vring_segment segment[NET_ROOM];
+	struct vqueue_segment segment[NET_ROOM];
 };
 
 /* One rx and one tx ring. */
@@ -50,7 +50,7 @@ struct net_pair {
 
 	/* from the user: who runs the NAPI is the one who takes from tx */
 	struct napi_struct napi;
-	struct vring_chain chain;
+	struct vqueue_chain chain;
 	u64 copied;		/* bytes, not in tx->count yet */
 	bool answered;		/* completed requests that were not called for yet */
 	atomic_t direct;	/* packets that lie in the user's pages */
@@ -74,12 +74,14 @@ struct net_port {
 	u8 mac[ETH_ALEN];	/* of the user's end */
 	unsigned int pairs;
 	unsigned int usable;	/* by this driver; constant from start() to stop() */
-	netdev_features_t allowed;	/* by this driver; RTNL */
+	netdev_features_t wanted;	/* by this driver; READ_ONCE by the work */
+	netdev_features_t allowed;	/* the same as this kernel's stack knows it; RTNL */
 	/* changed with all tx queues locked, so one lock is enough to read */
 	bool running;
 	unsigned int active;	/* pairs to which the driver listens; READ_ONCE */
+	struct work_struct features;	/* wanted becomes allowed, then the link is up */
 	struct work_struct control;	/* takes from the control queue */
-	struct vring_chain command;	/* of it */
+	struct vqueue_chain command;	/* of it */
 	struct net_pair pair[];
 };
 
@@ -89,30 +91,85 @@ extern const struct net_device_ops net_device_ops;
 extern const struct ethtool_ops net_ethtool_ops;
 /* What the user's driver may make possible; the rest needs nothing of it. */
 #define NET_OFFLOADS	(NETIF_F_HW_CSUM | NETIF_F_TSO | NETIF_F_TSO_ECN | NETIF_F_TSO6)
-/* vring_take() found nonsense in @ring.  Any context. */
-void net_broken(struct backend_ring *ring);
+/**
+ * net_update_features() - what the driver allows, and then the link
+ * @work: port->features
+ *
+ * Context: A work.  Takes RTNL.
+ */
+void net_update_features(struct work_struct *work);
 
 /* net_tx.c */
 
 /* A place in the data that the user wrote into a chain. */
 struct net_reader {
-	const struct vring_segment *seg;
+	const struct vqueue_segment *seg;
 	u32 at;			/* in *seg */
 	u64 left;
 };
 
-void net_read_from(struct net_reader *r, const struct vring_chain *chain);
-/* False, and nothing read, if there is less. */
+/**
+ * net_read_from() - begin to read what the user wrote into a chain
+ * @r:     filled in
+ * @chain: the chain
+ *
+ * Context: Any.
+ */
+void net_read_from(struct net_reader *r, const struct vqueue_chain *chain);
+/**
+ * net_read() - copy what comes next
+ * @r:   where to read
+ * @to:  where to put it
+ * @len: bytes
+ *
+ * Context: Any.
+ * Return: false, and nothing is read, if there is less.
+ */
 bool net_read(struct net_reader *r, void *to, u32 len);
+/**
+ * net_poll() - take packets from the user
+ * @napi:   of a pair
+ * @budget: how many at most
+ *
+ * Context: NAPI.
+ * Return: how many were taken, or @budget: poll again.
+ */
 int net_poll(struct napi_struct *napi, int budget);
-/* Wait until no packet lies in the user's pages any more; NAPI is off. */
+/**
+ * net_wait_for_packets() - wait until no packet lies in the user's pages any more
+ * @pair: of rings; its NAPI is off
+ *
+ * Context: May sleep.
+ */
 void net_wait_for_packets(struct net_pair *pair);
 
 /* net_rx.c */
+
+/**
+ * net_start_xmit() - give the user a packet: ndo_start_xmit
+ * @skb: the packet
+ * @dev: this kernel's end
+ *
+ * Context: The lock of the device's tx queue.
+ * Return: NETDEV_TX_OK or NETDEV_TX_BUSY.
+ */
 netdev_tx_t net_start_xmit(struct sk_buff *skb, struct net_device *dev);
+/**
+ * net_stall() - the user has made no room for too long: drop what waits
+ * @timer: pair->stall
+ *
+ * Context: Timer.
+ */
 void net_stall(struct timer_list *timer);
 
 /* net_ctrl.c */
+
+/**
+ * net_control() - do what the user's driver says in the control queue
+ * @work: port->control
+ *
+ * Context: A work.
+ */
 void net_control(struct work_struct *work);
 
 #endif

@@ -31,15 +31,14 @@ struct plan {
 	struct net *net;
 	struct net_device *bridge;	/* or NULL; RTNL */
 	struct net_port *port;
-	char *text;
-	size_t len;
+	struct complaint *c;
 };
 
-#define refuse(plan, err, ...)	backend_refuse((plan)->text, (plan)->len, err, __VA_ARGS__)
+#define net_refuse(plan, err, ...)	shimos_refuse((plan)->c, err, __VA_ARGS__)
 
 /* ---- what was asked for ---- */
 
-static int check_name(struct plan *plan)
+static int net_check_name(struct plan *plan)
 {
 	const char *name = plan->arg->ifname, *percent;
 
@@ -48,31 +47,31 @@ static int check_name(struct plan *plan)
 	percent = strchr(name, '%');
 	if (!dev_valid_name(name) ||
 	    (percent && (percent[1] != 'd' || strchr(percent + 1, '%'))))
-		return refuse(plan, -EINVAL,
-			      "'%s' cannot be a network interface's name: it has a space, '/' or ':' in it, or '%%' that is not one '%%d'",
-			      name);
+		return net_refuse(plan, -EINVAL,
+				  "'%s' cannot be a network interface's name: it has a space, '/' or ':' in it, or '%%' that is not one '%%d'",
+				  name);
 	return 0;
 }
 
-static int check(struct plan *plan)
+static int net_check(struct plan *plan)
 {
 	struct shimos_dev_add_net *arg = plan->arg;
 
 	if (arg->queues > NET_PAIRS)
-		return refuse(plan, -EINVAL,
-			      "a network device has at most %u pairs of queues, not %u",
-			      NET_PAIRS, arg->queues);
+		return net_refuse(plan, -EINVAL,
+				  "a network device has at most %u pairs of queues, not %u",
+				  NET_PAIRS, arg->queues);
 	if (is_multicast_ether_addr(arg->mac))
-		return refuse(plan, -EINVAL,
-			      "%pM is an address of a group: the first byte of a device's is even",
-			      arg->mac);
+		return net_refuse(plan, -EINVAL,
+				  "%pM is an address of a group: the first byte of a device's is even",
+				  arg->mac);
 	if (arg->mtu && arg->mtu < ETH_MIN_MTU)
-		return refuse(plan, -EINVAL, "the MTU must be %u to %u, not %u", ETH_MIN_MTU,
-			      ETH_MAX_MTU, arg->mtu);
-	return check_name(plan);
+		return net_refuse(plan, -EINVAL, "the MTU must be %u to %u, not %u", ETH_MIN_MTU,
+				  ETH_MAX_MTU, arg->mtu);
+	return net_check_name(plan);
 }
 
-static int find_bridge(struct plan *plan)
+static int net_find_bridge(struct plan *plan)
 {
 	const char *name = plan->arg->bridge;
 	struct net_device *bridge;
@@ -82,13 +81,13 @@ static int find_bridge(struct plan *plan)
 		return 0;
 	bridge = __dev_get_by_name(plan->net, name);
 	if (!bridge)
-		return refuse(plan, -ENODEV,
-			      "there is no network interface '%s': make it first (ip link add %s type bridge), or name another bridge",
-			      name, name);
+		return net_refuse(plan, -ENODEV,
+				  "there is no network interface '%s': make it first (ip link add %s type bridge), or name another bridge",
+				  name, name);
 	if (!netif_is_bridge_master(bridge) || !bridge->netdev_ops->ndo_add_slave)
-		return refuse(plan, -EINVAL,
-			      "'%s' is no bridge: name one, or make one (ip link add NAME type bridge) and put '%s' into it as well",
-			      name, name);
+		return net_refuse(plan, -EINVAL,
+				  "'%s' is no bridge: name one, or make one (ip link add NAME type bridge) and put '%s' into it as well",
+				  name, name);
 	plan->bridge = bridge;
 	return 0;
 }
@@ -100,7 +99,7 @@ struct search {
 	char who[SHIMOS_DEV_NAME + IKC_NAME_LEN + 8];
 };
 
-static int has_address(struct backend *b, void *context)
+static int net_has_address(struct backend *b, void *context)
 {
 	struct search *search = context;
 	struct net_port *port = b->private;
@@ -112,7 +111,7 @@ static int has_address(struct backend *b, void *context)
 }
 
 /* RTNL.  True: @search->who says who has it. */
-static bool is_taken(struct plan *plan, struct search *search)
+static bool net_address_is_taken(struct plan *plan, struct search *search)
 {
 	struct net_device *dev;
 
@@ -121,11 +120,11 @@ static bool is_taken(struct plan *plan, struct search *search)
 			strscpy(search->who, dev->name, sizeof(search->who));
 			return true;
 		}
-	return backend_for_each(has_address, search);
+	return backend_for_each(net_has_address, search);
 }
 
 /* The same each time that a device of this name is made for this kernel. */
-static void derive_address(struct plan *plan, u32 attempt, u8 mac[ETH_ALEN])
+static void net_derive_address(struct plan *plan, u32 attempt, u8 mac[ETH_ALEN])
 {
 	char text[IKC_NAME_LEN + IFNAMSIZ + 16];
 	u32 len, high, low;
@@ -142,7 +141,7 @@ static void derive_address(struct plan *plan, u32 attempt, u8 mac[ETH_ALEN])
 	mac[5] = low >> 16;
 }
 
-static int choose_address(struct plan *plan)
+static int net_choose_address(struct plan *plan)
 {
 	u8 *mac = plan->port->mac;
 	struct search search = { .mac = mac };
@@ -150,34 +149,34 @@ static int choose_address(struct plan *plan)
 
 	if (!is_zero_ether_addr(plan->arg->mac)) {
 		ether_addr_copy(mac, plan->arg->mac);
-		if (!is_taken(plan, &search))
+		if (!net_address_is_taken(plan, &search))
 			return 0;
-		return refuse(plan, -EADDRINUSE,
-			      "%s has the address %pM already: choose another, or none to have one made up",
-			      search.who, mac);
+		return net_refuse(plan, -EADDRINUSE,
+				  "%s has the address %pM already: choose another, or none to have one made up",
+				  search.who, mac);
 	}
 	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
-		derive_address(plan, attempt, mac);
-		if (!is_taken(plan, &search))
+		net_derive_address(plan, attempt, mac);
+		if (!net_address_is_taken(plan, &search))
 			return 0;
 	}
-	return refuse(plan, -EADDRINUSE,
-		      "all addresses made up for %s are taken: choose one (the last was %pM, which %s has)",
-		      plan->port->dev->name, mac, search.who);
+	return net_refuse(plan, -EADDRINUSE,
+			  "all addresses made up for %s are taken: choose one (the last was %pM, which %s has)",
+			  plan->port->dev->name, mac, search.who);
 }
 
 /*
  * Of this end: the user's, but beginning so high that a bridge does not take it for
  * its own.
  */
-static void set_own_address(struct plan *plan)
+static void net_set_own_address(struct plan *plan)
 {
 	u8 mac[ETH_ALEN];
 	struct search search = { .mac = mac };
 
 	ether_addr_copy(mac, plan->port->mac);
 	mac[0] = mac[0] == 0xfe ? 0xfa : 0xfe;
-	if (is_taken(plan, &search))
+	if (net_address_is_taken(plan, &search))
 		eth_hw_addr_random(plan->port->dev);
 	else
 		eth_hw_addr_set(plan->port->dev, mac);
@@ -185,7 +184,7 @@ static void set_own_address(struct plan *plan)
 
 /* ---- making ---- */
 
-static void set_up_pair(struct net_port *port, unsigned int i)
+static void net_init_pair(struct net_port *port, unsigned int i)
 {
 	struct net_pair *pair = &port->pair[i];
 
@@ -197,7 +196,7 @@ static void set_up_pair(struct net_port *port, unsigned int i)
 	netif_napi_add(port->dev, &pair->napi, net_poll);
 }
 
-static void set_up_device(struct plan *plan, struct net_device *dev)
+static void net_init_device(struct plan *plan, struct net_device *dev)
 {
 	struct net_port *port = plan->port;
 	unsigned int i;
@@ -215,13 +214,14 @@ static void set_up_device(struct plan *plan, struct net_device *dev)
 	dev->max_mtu = ETH_MAX_MTU;
 	port->allowed = NET_OFFLOADS;
 	port->usable = port->active = 1;
+	INIT_WORK(&port->features, net_update_features);
 	INIT_WORK(&port->control, net_control);
 	for (i = 0; i < port->pairs; i++)
-		set_up_pair(port, i);
+		net_init_pair(port, i);
 }
 
 /* Device and backend, which nobody knows yet. */
-static int make(struct plan *plan)
+static int net_make_port(struct plan *plan)
 {
 	unsigned int pairs = plan->arg->queues ?: backend_user_cpus(plan->arg->user);
 	struct net_device *dev;
@@ -242,7 +242,7 @@ static int make(struct plan *plan)
 		goto free;
 	port->backend->private = port;
 	plan->port = port;
-	set_up_device(plan, dev);
+	net_init_device(plan, dev);
 	return 0;
 
 free:
@@ -251,7 +251,7 @@ free:
 	return -ENOMEM;
 }
 
-static void free_port(struct net_port *port)
+static void net_free_port(struct net_port *port)
 {
 	struct backend *b = port->backend;
 
@@ -260,30 +260,30 @@ static void free_port(struct net_port *port)
 	backend_put(b);
 }
 
-static int choose_name(struct plan *plan)
+static int net_choose_name(struct plan *plan)
 {
 	const char *name = plan->arg->ifname;
 	struct net_device *dev = plan->port->dev;
 	int ret;
 
 	if (netdev_name_in_use(plan->net, name))
-		return refuse(plan, -EEXIST,
-			      "there is a network interface '%s' already: choose another name, or one with %%d for a number",
-			      name);
+		return net_refuse(plan, -EEXIST,
+				  "there is a network interface '%s' already: choose another name, or one with %%d for a number",
+				  name);
 	ret = dev_alloc_name(dev, name);
 	if (ret < 0)
-		return refuse(plan, ret, "no name like '%s' is left: error %d", name, ret);
+		return net_refuse(plan, ret, "no name like '%s' is left: error %d", name, ret);
 	strscpy(plan->port->backend->name, dev->name, SHIMOS_DEV_NAME);
 	return 0;
 }
 
-static void choose_mtu(struct plan *plan)
+static void net_choose_mtu(struct plan *plan)
 {
 	plan->port->dev->mtu = plan->arg->mtu ?:
 			       plan->bridge ? plan->bridge->mtu : ETH_DATA_LEN;
 }
 
-static int join_bridge(struct plan *plan)
+static int net_join_bridge(struct plan *plan)
 {
 	struct net_device *dev = plan->port->dev;
 	struct netlink_ext_ack extack = {};
@@ -295,36 +295,36 @@ static int join_bridge(struct plan *plan)
 	if (!ret)
 		ret = dev_open(dev, &extack);
 	if (ret)
-		refuse(plan, ret, "%s could not be put into the bridge '%s': error %d%s%s",
-		       dev->name, plan->arg->bridge, ret, extack._msg ? ": " : "",
-		       extack._msg ?: "");
+		net_refuse(plan, ret, "%s could not be put into the bridge '%s': error %d%s%s",
+			   dev->name, plan->arg->bridge, ret, extack._msg ? ": " : "",
+			   extack._msg ?: "");
 	return ret;
 }
 
 /* Everything that RTNL guards. */
-static int register_port(struct plan *plan)
+static int net_register_port(struct plan *plan)
 {
 	struct net_device *dev = plan->port->dev;
 	int ret;
 
 	ASSERT_RTNL();
-	ret = find_bridge(plan) ?: choose_name(plan) ?: choose_address(plan);
+	ret = net_find_bridge(plan) ?: net_choose_name(plan) ?: net_choose_address(plan);
 	if (ret)
 		return ret;
-	set_own_address(plan);
-	choose_mtu(plan);
+	net_set_own_address(plan);
+	net_choose_mtu(plan);
 	netif_carrier_off(dev);
 	ret = register_netdevice(dev);
 	if (ret)
-		return refuse(plan, ret, "%s could not be registered: error %d", dev->name, ret);
+		return net_refuse(plan, ret, "%s could not be registered: error %d", dev->name, ret);
 	strscpy(plan->arg->ifname, dev->name, sizeof(plan->arg->ifname));
-	ret = join_bridge(plan);
+	ret = net_join_bridge(plan);
 	if (ret)
 		unregister_netdevice(dev);
 	return ret;
 }
 
-static void describe(struct plan *plan)
+static void net_describe(struct plan *plan)
 {
 	struct net_port *port = plan->port;
 	struct backend *b = port->backend;
@@ -344,21 +344,21 @@ static void describe(struct plan *plan)
 	memcpy(b->config, &config, b->config_len);
 }
 
-static int add(struct plan *plan)
+static int net_add_planned(struct plan *plan)
 {
 	struct backend *b;
 	int ret;
 
 	lockdep_assert_held(&add_mutex);
-	ret = make(plan);
+	ret = net_make_port(plan);
 	if (ret)
 		return ret;
 	rtnl_lock();
-	ret = register_port(plan);
+	ret = net_register_port(plan);
 	rtnl_unlock();
 	if (ret)
 		goto free;
-	describe(plan);
+	net_describe(plan);
 	b = plan->port->backend;
 	plan->arg->id = b->id;
 	ret = backend_announce(b);
@@ -367,28 +367,27 @@ static int add(struct plan *plan)
 		return 0;
 	}
 	if (ret == -ENOSPC)
-		refuse(plan, ret, "%s has %u devices, which is the most: remove one first",
-		       b->user_name, SHIMOS_DEV_PER_USER);
+		net_refuse(plan, ret, "%s has %u devices, which is the most: remove one first",
+			   b->user_name, SHIMOS_DEV_PER_USER);
 	unregister_netdev(plan->port->dev);
 free:
-	free_port(plan->port);
+	net_free_port(plan->port);
 	return ret;
 }
 
-int net_add(struct shimos_dev_add_net *arg, char *text, size_t len)
+int net_add(struct shimos_dev_add_net *arg, struct complaint *c)
 {
 	struct plan plan = {
 		.arg = arg,
 		.net = current->nsproxy->net_ns,
-		.text = text,
-		.len = len,
+		.c = c,
 	};
-	int ret = check(&plan);
+	int ret = net_check(&plan);
 
 	if (ret)
 		return ret;
 	mutex_lock(&add_mutex);
-	ret = add(&plan);
+	ret = net_add_planned(&plan);
 	mutex_unlock(&add_mutex);
 	return ret;
 }

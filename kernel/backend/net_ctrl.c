@@ -8,7 +8,7 @@
 #define COMMANDS	64	/* before others have their turn */
 
 /* How many pairs a command asks for; 0: it is none that we know. */
-static unsigned int pairs_asked_for(const struct vring_chain *chain)
+static unsigned int net_pairs_asked_for(const struct vqueue_chain *chain)
 {
 	struct virtio_net_ctrl_hdr header;
 	struct virtio_net_ctrl_mq mq;
@@ -22,9 +22,9 @@ static unsigned int pairs_asked_for(const struct vring_chain *chain)
 	return __virtio16_to_cpu(true, mq.virtqueue_pairs);
 }
 
-static u8 obey(struct net_port *port)
+static u8 net_do_command(struct net_port *port)
 {
-	unsigned int pairs = pairs_asked_for(&port->command);
+	unsigned int pairs = net_pairs_asked_for(&port->command);
 
 	if (!pairs || pairs > port->usable)
 		return VIRTIO_NET_ERR;
@@ -39,19 +39,19 @@ void net_control(struct work_struct *work)
 {
 	struct net_port *port = container_of(work, struct net_port, control);
 	struct backend_ring *ring = &port->backend->ring[2 * port->usable];
-	struct vring_chain *chain = &port->command;
+	struct vqueue_chain *chain = &port->command;
 	unsigned int i;
 	int ret;
 
-	vring_poll(&ring->v);
+	vqueue_disable_notify(&ring->v);
 	for (i = 0; i < COMMANDS; i++) {
-		ret = vring_take(&ring->v, chain);
+		ret = vqueue_pop(&ring->v, chain);
 		if (ret < 0) {
-			net_broken(ring);
+			backend_break_ring(ring);
 			return;
 		}
 		if (!ret) {
-			if (vring_wait(&ring->v))
+			if (vqueue_enable_notify(&ring->v))
 				return;
 			continue;
 		}
@@ -59,7 +59,7 @@ void net_control(struct work_struct *work)
 			backend_break(port->backend, "a command without room for the answer");
 			return;
 		}
-		WRITE_ONCE(*(u8 *)chain->seg[chain->out].data, obey(port));
+		WRITE_ONCE(*(u8 *)chain->seg[chain->out].data, net_do_command(port));
 		ring->count.others++;
 		backend_complete(ring, chain->head, sizeof(u8));
 	}

@@ -14,27 +14,27 @@
 
 #define STALL		HZ	/* how long packets may wait for the user */
 
-static struct netdev_queue *queue_of(const struct net_pair *pair)
+static struct netdev_queue *net_queue_of(const struct net_pair *pair)
 {
 	return netdev_get_tx_queue(pair->port->dev, pair->index);
 }
 
 /* ---- room in the user's buffers ---- */
 
-static int add_chain(struct net_pair *pair)
+static int net_add_chain(struct net_pair *pair)
 {
 	struct net_room *room = &pair->room;
-	struct vring_chain *chain = &room->chain;
+	struct vqueue_chain *chain = &room->chain;
 	u64 len = 0;
 	u16 i;
 
 	if (chain->out) {
-		vring_untake(&pair->rx->v, chain);
+		vqueue_unpop(&pair->rx->v, chain);
 		backend_break(pair->rx->backend, "a receive buffer that may not be written");
 		return -EBADMSG;
 	}
 	if (room->chains == NET_ROOM || room->segments + chain->in > NET_ROOM) {
-		vring_untake(&pair->rx->v, chain);
+		vqueue_unpop(&pair->rx->v, chain);
 		return -EMSGSIZE;
 	}
 	for (i = 0; i < chain->in; i++) {
@@ -51,7 +51,7 @@ static int add_chain(struct net_pair *pair)
  * Take chains until there is room for @need bytes.  0, -ENOSPC: there are no more now,
  * -EMSGSIZE: they are too small, -EBADMSG.
  */
-static int take_chains(struct net_pair *pair, u32 need, unsigned int most)
+static int net_pop_chains(struct net_pair *pair, u32 need, unsigned int most)
 {
 	struct net_room *room = &pair->room;
 	int ret;
@@ -59,12 +59,12 @@ static int take_chains(struct net_pair *pair, u32 need, unsigned int most)
 	while (room->bytes < need) {
 		if (room->chains >= most)
 			return -EMSGSIZE;
-		ret = vring_take(&pair->rx->v, &room->chain);
+		ret = vqueue_pop(&pair->rx->v, &room->chain);
 		if (ret < 0)
-			net_broken(pair->rx);
+			backend_break_ring(pair->rx);
 		if (ret <= 0)
 			return ret ?: -ENOSPC;
-		ret = add_chain(pair);
+		ret = net_add_chain(pair);
 		if (ret)
 			return ret;
 	}
@@ -72,13 +72,13 @@ static int take_chains(struct net_pair *pair, u32 need, unsigned int most)
 }
 
 /* The other way round than they were taken. */
-static void give_chains_back(struct net_pair *pair)
+static void net_unpop_chains(struct net_pair *pair)
 {
 	struct net_room *room = &pair->room;
 
 	while (room->chains) {
 		room->chain.head = room->head[--room->chains];
-		vring_untake(&pair->rx->v, &room->chain);
+		vqueue_unpop(&pair->rx->v, &room->chain);
 	}
 }
 
@@ -86,16 +86,16 @@ static void give_chains_back(struct net_pair *pair)
  * All has been taken: stop the queue until the user kicks.  False: it has added
  * something, or does not need to.
  */
-static bool stop_queue(struct net_pair *pair)
+static bool net_stop_queue(struct net_pair *pair)
 {
 	WRITE_ONCE(pair->stopped_at, jiffies);
-	netif_tx_stop_queue(queue_of(pair));
+	netif_tx_stop_queue(net_queue_of(pair));
 	/*
-	 * The full barrier in vring_wait() is between stopping and looking: either the
+	 * The full barrier in vqueue_enable_notify() is between stopping and looking: either the
 	 * user's buffer is seen here, or its kick sees the queue stopped.
 	 */
-	if (!vring_wait(&pair->rx->v)) {
-		netif_tx_start_queue(queue_of(pair));
+	if (!vqueue_enable_notify(&pair->rx->v)) {
+		netif_tx_start_queue(net_queue_of(pair));
 		return false;
 	}
 	if (!timer_pending(&pair->stall))
@@ -104,10 +104,10 @@ static bool stop_queue(struct net_pair *pair)
 }
 
 /*
- * As take_chains(), but nothing is taken if it fails; after -ENOSPC the queue is
+ * As net_pop_chains(), but nothing is taken if it fails; after -ENOSPC the queue is
  * stopped, or the user has been given up for now.
  */
-static int take_room(struct net_pair *pair, u32 need)
+static int net_pop_room(struct net_pair *pair, u32 need)
 {
 	bool mergeable = pair->rx->backend->accepted & BIT_ULL(VIRTIO_NET_F_MRG_RXBUF);
 	unsigned int tries = 0, most = mergeable ? NET_ROOM : 1;
@@ -116,12 +116,12 @@ static int take_room(struct net_pair *pair, u32 need)
 
 	room->chains = room->segments = room->bytes = 0;
 	do {
-		ret = take_chains(pair, need, most);
+		ret = net_pop_chains(pair, need, most);
 		/* bounded, in case that the user takes back what it has added */
 	} while (ret == -ENOSPC && !READ_ONCE(pair->stalled) && tries++ < NET_ROOM &&
-		 !stop_queue(pair));
+		 !net_stop_queue(pair));
 	if (ret)
-		give_chains_back(pair);
+		net_unpop_chains(pair);
 	else
 		WRITE_ONCE(pair->stalled, false);
 	return ret;
@@ -133,23 +133,23 @@ void net_stall(struct timer_list *timer)
 	struct net_pair *pair = from_timer(pair, timer, stall);
 	unsigned long end = READ_ONCE(pair->stopped_at) + STALL;
 
-	if (!netif_tx_queue_stopped(queue_of(pair)))
+	if (!netif_tx_queue_stopped(net_queue_of(pair)))
 		return;
 	if (time_before(jiffies, end)) {
 		mod_timer(timer, end);
 		return;
 	}
 	WRITE_ONCE(pair->stalled, true);
-	netif_tx_wake_queue(queue_of(pair));
+	netif_tx_wake_queue(net_queue_of(pair));
 }
 
 /* ---- a packet ---- */
 
-static void copy_packet(struct net_room *room, const struct virtio_net_hdr_mrg_rxbuf *header,
-			const struct sk_buff *skb)
+static void net_copy_packet(struct net_room *room, const struct virtio_net_hdr_mrg_rxbuf *header,
+			    const struct sk_buff *skb)
 {
 	u32 n, at = 0, end = NET_HEADER + skb->len;
-	const struct vring_segment *s;
+	const struct vqueue_segment *s;
 
 	for (s = room->segment; at < end; s++) {
 		u32 len = min(s->len, end - at);
@@ -169,7 +169,7 @@ static void copy_packet(struct net_room *room, const struct virtio_net_hdr_mrg_r
 }
 
 /* A merged packet is seen as a whole or not at all (virtio 1.2, 5.1.6.4). */
-static void complete_room(struct net_pair *pair, u32 bytes)
+static void net_complete_room(struct net_pair *pair, u32 bytes)
 {
 	struct net_room *room = &pair->room;
 	unsigned int i;
@@ -183,8 +183,8 @@ static void complete_room(struct net_pair *pair, u32 bytes)
 }
 
 /* Say in its header what the packet is, as far as the driver understands that. */
-static int make_header(const struct net_pair *pair, struct sk_buff *skb,
-		       struct virtio_net_hdr_mrg_rxbuf *header)
+static int net_make_header(const struct net_pair *pair, struct sk_buff *skb,
+			   struct virtio_net_hdr_mrg_rxbuf *header)
 {
 	u64 accepted = pair->rx->backend->accepted;
 	bool checksums = accepted & BIT_ULL(VIRTIO_NET_F_GUEST_CSUM);
@@ -203,7 +203,7 @@ static int make_header(const struct net_pair *pair, struct sk_buff *skb,
 	return virtio_net_hdr_from_skb(skb, &header->hdr, true, checksums, 0);
 }
 
-static int send(struct net_pair *pair, struct sk_buff *skb)
+static int net_send_packet(struct net_pair *pair, struct sk_buff *skb)
 {
 	struct virtio_net_hdr_mrg_rxbuf header;
 	u32 bytes = NET_HEADER + skb->len;
@@ -212,23 +212,23 @@ static int send(struct net_pair *pair, struct sk_buff *skb)
 	if (!pair->port->running || pair->index >= pair->port->active)
 		return -ENETDOWN;
 	/* the driver makes its first room when its interface is up */
-	if (!pair->up && !vring_more(&pair->rx->v))
+	if (!pair->up && !vqueue_has_more(&pair->rx->v))
 		return -ENETDOWN;
 	pair->up = true;
-	if (skb->len > NET_PACKET_MAX || make_header(pair, skb, &header))
+	if (skb->len > NET_PACKET_MAX || net_make_header(pair, skb, &header))
 		return -EINVAL;
-	ret = take_room(pair, bytes);
+	ret = net_pop_room(pair, bytes);
 	if (ret)
 		return ret;
 	header.num_buffers = __cpu_to_virtio16(true, pair->room.chains);
-	copy_packet(&pair->room, &header, skb);
-	complete_room(pair, bytes);
+	net_copy_packet(&pair->room, &header, skb);
+	net_complete_room(pair, bytes);
 	pair->rx->count.reads++;
 	pair->rx->count.read_bytes += skb->len;
 	pair->rx->count.copied_bytes += skb->len;
 	/* better now than with the next packet in hand */
-	if (!vring_more(&pair->rx->v))
-		stop_queue(pair);
+	if (!vqueue_has_more(&pair->rx->v))
+		net_stop_queue(pair);
 	return 0;
 }
 
@@ -237,9 +237,9 @@ netdev_tx_t net_start_xmit(struct sk_buff *skb, struct net_device *dev)
 	struct net_port *port = netdev_priv(dev);
 	struct net_pair *pair = &port->pair[skb_get_queue_mapping(skb)];
 	bool stopped, more = netdev_xmit_more();
-	int ret = send(pair, skb);
+	int ret = net_send_packet(pair, skb);
 
-	stopped = netif_tx_queue_stopped(queue_of(pair));
+	stopped = netif_tx_queue_stopped(net_queue_of(pair));
 	if (pair->unannounced && (!more || stopped)) {
 		backend_call(pair->rx);
 		pair->unannounced = false;

@@ -33,7 +33,7 @@ struct direct {
 
 /* ---- reading a chain ---- */
 
-void net_read_from(struct net_reader *r, const struct vring_chain *chain)
+void net_read_from(struct net_reader *r, const struct vqueue_chain *chain)
 {
 	unsigned int i;
 
@@ -43,7 +43,7 @@ void net_read_from(struct net_reader *r, const struct vring_chain *chain)
 }
 
 /* What lies there in one piece, @len bytes at most; step over it. */
-static void *next_piece(struct net_reader *r, u32 *len)
+static void *net_next_piece(struct net_reader *r, u32 *len)
 {
 	void *data = r->seg->data + r->at;
 
@@ -63,7 +63,7 @@ bool net_read(struct net_reader *r, void *to, u32 len)
 		return false;
 	while (len) {
 		u32 n = len;
-		void *from = next_piece(r, &n);
+		void *from = net_next_piece(r, &n);
 
 		memcpy(to, from, n);
 		to += n;
@@ -77,7 +77,7 @@ bool net_read(struct net_reader *r, void *to, u32 len)
 /* Network devices of this kernel that are another's: any packet may go there. */
 static atomic_t borrowed = ATOMIC_INIT(0);
 
-static int device_event(struct notifier_block *notifier, unsigned long event, void *info)
+static int net_device_event(struct notifier_block *notifier, unsigned long event, void *info)
 {
 	if (backend_is_borrowed(&netdev_notifier_info_to_dev(info)->dev)) {
 		if (event == NETDEV_REGISTER)
@@ -88,7 +88,7 @@ static int device_event(struct notifier_block *notifier, unsigned long event, vo
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block devices = { .notifier_call = device_event };
+static struct notifier_block devices = { .notifier_call = net_device_event };
 
 /* Those that are there already are reported, too. */
 int net_init(void)
@@ -102,7 +102,7 @@ void net_exit(void)
 }
 
 /* Somebody let go of the pages; any context but NMI. */
-static void let_go(struct sk_buff *skb, struct ubuf_info *ubuf, bool uncopied)
+static void net_direct_released(struct sk_buff *skb, struct ubuf_info *ubuf, bool uncopied)
 {
 	struct direct *d = container_of(ubuf, struct direct, ubuf);
 	struct net_pair *pair = d->pair;
@@ -140,27 +140,25 @@ void net_wait_for_packets(struct net_pair *pair)
 		port->dev->name, atomic_read(&pair->direct), port->backend->user_name);
 	wait_var_event(&pair->direct, !atomic_read(&pair->direct));
 all:
-	smp_mb();	/* pairs with the atomic_dec_and_test() in let_go() */
+	smp_mb();	/* pairs with the atomic_dec_and_test() in net_direct_released() */
 }
 
 /* Make all that is left in the chain fragments of @skb.  False: there is no room. */
-static bool add_fragments(struct sk_buff *skb, struct net_reader *r)
+static bool net_add_fragments(struct sk_buff *skb, struct net_reader *r)
 {
 	unsigned int n = 0;
 
 	while (r->left) {
 		u32 len = min_t(u64, r->left, NET_PACKET_MAX);
-		void *data = next_piece(r, &len);
+		void *data = net_next_piece(r, &len);
 		struct page *page = virt_to_page(data);
 
 		if (n == MAX_SKB_FRAGS)
 			return false;
 		/*
 		 * A fragment may go over several pages that are no compound page:
-		 * all of them stay as long as the user's memory is held.  The
-		 * reference is for those who drop it with the packet.
+		 * all of them stay as long as the user's memory is held.
 		 */
-		get_page(page);
 		skb_fill_page_desc_noacc(skb, n++, page, offset_in_page(data), len);
 		skb->len += len;
 		skb->data_len += len;
@@ -174,14 +172,14 @@ static bool add_fragments(struct sk_buff *skb, struct net_reader *r)
  * kernel's.  A user that makes requests available twice can have more under way than
  * the ring is long.
  */
-static bool is_direct(const struct net_pair *pair, u64 len)
+static bool net_is_direct(const struct net_pair *pair, u64 len)
 {
 	return len > SMALL && netif_is_bridge_port(pair->port->dev) && !atomic_read(&borrowed) &&
 	       atomic_read(&pair->direct) < NET_RING;
 }
 
 /* NULL: there is no memory, or it has too many pieces. */
-static struct sk_buff *direct_packet(struct net_pair *pair, struct net_reader r)
+static struct sk_buff *net_direct_packet(struct net_pair *pair, struct net_reader r)
 {
 	struct direct *d = kmalloc(sizeof(*d), GFP_ATOMIC);
 	struct sk_buff *skb;
@@ -193,22 +191,25 @@ static struct sk_buff *direct_packet(struct net_pair *pair, struct net_reader r)
 		goto free;
 	net_read(&r, skb_put(skb, HEAD), HEAD);
 	*d = (struct direct){ .pair = pair, .head = pair->chain.head, .len = r.left };
-	if (!add_fragments(skb, &r))
+	if (!net_add_fragments(skb, &r))
 		goto free_skb;
 	refcount_set(&d->ubuf.refcnt, 1);
 	/*
 	 * Without SKBFL_DONT_ORPHAN: who clones or cuts up the packet, or takes it for
 	 * one that came in somewhere else, copies it first, as with tun and vhost.
 	 * Not all of those who may meet it behind that could cope with our pages.
+	 * No references to pages: they would be dropped only after
+	 * net_direct_released(), when the user's memory may be somebody else's.
 	 */
-	d->ubuf.flags = SKBFL_ZEROCOPY_FRAG;
-	compat_ubuf_init(&d->ubuf, let_go);
+	d->ubuf.flags = SKBFL_ZEROCOPY_FRAG | SKBFL_MANAGED_FRAG_REFS;
+	compat_ubuf_init(&d->ubuf, net_direct_released);
 	atomic_inc(&pair->direct);
 	skb_zcopy_init(skb, &d->ubuf);
 	pair->copied += HEAD;
 	return skb;
 
 free_skb:
+	skb_shinfo(skb)->nr_frags = 0;	/* they have no references to drop */
 	kfree_skb(skb);
 free:
 	kfree(d);
@@ -217,7 +218,7 @@ free:
 
 /* ---- packets that are copied ---- */
 
-static struct sk_buff *paged_packet(struct net_pair *pair, struct net_reader *r)
+static struct sk_buff *net_paged_packet(struct net_pair *pair, struct net_reader *r)
 {
 	const unsigned int reserve = NET_SKB_PAD + NET_IP_ALIGN;
 	u32 done, n, len = r->left;
@@ -236,19 +237,19 @@ static struct sk_buff *paged_packet(struct net_pair *pair, struct net_reader *r)
 	skb->len = len;
 	for (done = 0; done < len; done += n) {
 		n = len - done;
-		from = next_piece(r, &n);
+		from = net_next_piece(r, &n);
 		skb_store_bits(skb, done, from, n);
 	}
 	return skb;
 }
 
-static struct sk_buff *copied_packet(struct net_pair *pair, struct net_reader *r)
+static struct sk_buff *net_copied_packet(struct net_pair *pair, struct net_reader *r)
 {
 	u32 len = r->left;
 	struct sk_buff *skb;
 
 	if (len > LINEAR) {
-		skb = paged_packet(pair, r);
+		skb = net_paged_packet(pair, r);
 	} else {
 		skb = napi_alloc_skb(&pair->napi, len);
 		if (skb)
@@ -265,7 +266,7 @@ static struct sk_buff *copied_packet(struct net_pair *pair, struct net_reader *r
  * What a driver may not write according to the standard; where packets of this kernel
  * are concerned, the network stack relies on it.
  */
-static bool is_sane(const struct virtio_net_hdr *h)
+static bool net_header_is_valid(const struct virtio_net_hdr *h)
 {
 	bool partial = h->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM;
 
@@ -283,7 +284,7 @@ static bool is_sane(const struct virtio_net_hdr *h)
 }
 
 /* Let the packet be what its header says; all that is looked at is a copy now. */
-static bool apply_header(struct sk_buff *skb, const struct virtio_net_hdr *h)
+static bool net_apply_header(struct sk_buff *skb, const struct virtio_net_hdr *h)
 {
 	__be16 protocol;
 
@@ -295,53 +296,54 @@ static bool apply_header(struct sk_buff *skb, const struct virtio_net_hdr *h)
 	return virtio_net_hdr_match_proto(protocol, h->gso_type);
 }
 
-static void give_back(struct net_pair *pair)
+static void net_give_back(struct net_pair *pair)
 {
 	backend_complete_quiet(pair->tx, pair->chain.head, 0);
 	pair->answered = true;
 }
 
-static void drop(struct net_pair *pair)
+static void net_count_drop(struct net_pair *pair)
 {
 	pair->tx->count.errors++;
 	dev_core_stats_rx_dropped_inc(pair->port->dev);
 }
 
 /* NULL: it is no packet, or cannot be had.  The request is taken care of. */
-static struct sk_buff *read_packet(struct net_pair *pair, struct virtio_net_hdr_mrg_rxbuf *header)
+static struct sk_buff *net_read_packet(struct net_pair *pair,
+				       struct virtio_net_hdr_mrg_rxbuf *header)
 {
 	struct sk_buff *skb = NULL;
 	struct net_reader r;
 
 	net_read_from(&r, &pair->chain);
 	if (!net_read(&r, header, sizeof(*header)) || r.left < ETH_HLEN ||
-	    r.left > NET_PACKET_MAX || !is_sane(&header->hdr) ||
+	    r.left > NET_PACKET_MAX || !net_header_is_valid(&header->hdr) ||
 	    !netif_running(pair->port->dev))
 		goto done;
-	if (is_direct(pair, r.left)) {
-		skb = direct_packet(pair, r);
+	if (net_is_direct(pair, r.left)) {
+		skb = net_direct_packet(pair, r);
 		if (skb)
-			return skb;	/* let_go() completes it */
+			return skb;	/* net_direct_released() completes it */
 	}
-	skb = copied_packet(pair, &r);
+	skb = net_copied_packet(pair, &r);
 done:
-	give_back(pair);
+	net_give_back(pair);
 	return skb;
 }
 
-static void receive(struct net_pair *pair)
+static void net_receive(struct net_pair *pair)
 {
 	struct net_device *dev = pair->port->dev;
 	struct virtio_net_hdr_mrg_rxbuf header;
-	struct sk_buff *skb = read_packet(pair, &header);
+	struct sk_buff *skb = net_read_packet(pair, &header);
 
 	if (!skb) {
-		drop(pair);
+		net_count_drop(pair);
 		return;
 	}
-	if (!apply_header(skb, &header.hdr)) {
+	if (!net_apply_header(skb, &header.hdr)) {
 		kfree_skb(skb);
-		drop(pair);
+		net_count_drop(pair);
 		return;
 	}
 	pair->tx->count.writes++;
@@ -354,7 +356,7 @@ static void receive(struct net_pair *pair)
 }
 
 /* Tell the user, and the counters, what has been done. */
-static void end_batch(struct net_pair *pair)
+static void net_end_batch(struct net_pair *pair)
 {
 	struct backend_ring *ring = pair->tx;
 	unsigned long flags;
@@ -373,32 +375,32 @@ static void end_batch(struct net_pair *pair)
 int net_poll(struct napi_struct *napi, int budget)
 {
 	struct net_pair *pair = container_of(napi, struct net_pair, napi);
-	struct vring_end *v = &pair->tx->v;
+	struct vqueue *v = &pair->tx->v;
 	int done = 0, ret = 0;
 
-	vring_poll(v);
+	vqueue_disable_notify(v);
 	for (; done < budget; done++) {
-		ret = vring_take(v, &pair->chain);
+		ret = vqueue_pop(v, &pair->chain);
 		if (ret <= 0)
 			break;
 		if (pair->chain.in) {
 			backend_break(pair->tx->backend, "a packet with room for an answer");
-			give_back(pair);
+			net_give_back(pair);
 			ret = -EBADMSG;
 			break;
 		}
-		receive(pair);
+		net_receive(pair);
 	}
-	end_batch(pair);
+	net_end_batch(pair);
 	if (done == budget)
 		return budget;
 	if (ret < 0)
-		net_broken(pair->tx);
+		backend_break_ring(pair->tx);
 	/*
 	 * Ask for doorbells while still being the one who takes.  A doorbell between
 	 * that and the end of the poll makes NAPI poll once more.
 	 */
-	else if (!vring_wait(v))
+	else if (!vqueue_enable_notify(v))
 		return budget;
 	napi_complete_done(napi, done);
 	return done;

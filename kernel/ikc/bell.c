@@ -10,86 +10,40 @@
 
 #include "local.h"
 
-static const struct ikc_bell_user __rcu *bell_user;
-static DEFINE_MUTEX(bell_mutex);	/* serialises open and close */
-static unsigned int bell_count;
+static const struct ikc_bell_user __rcu *ikc_bell_user;
+static const struct ikc_bell_queues __rcu *ikc_bell_queues;
+static DEFINE_MUTEX(ikc_bell_mutex);	/* serialises changes of both */
+static unsigned int ikc_bell_count;
 /* Which queues a bell is for: those that ikc_ring_queues() rings it for. */
-static u64 bell_queues[1 + IKC_MAX_BELLS];
+static u64 ikc_bell_mask[1 + IKC_MAX_BELLS];
 
-/* Look at what the kernels that run have set for this bell's queues.  RCU. */
-static void take_pending(unsigned int number)
+static void ikc_bell_rang(unsigned int number)
 {
-	u64 mine = bell_queues[number], queues;
-	u32 up = ikc_peers_up();
-
-	for (; up; up &= up - 1) {
-		unsigned int kernel = __ffs(up);
-		u64 *pending = &ikc_entry(ikc_self.number)->pending[kernel].queues;
-
-		if (!(READ_ONCE(*pending) & mine))
-			continue;
-		/* a full barrier: what is pending is read after the bit */
-		queues = ikc_fetch_andnot64(pending, mine) & mine;
-		while (queues) {
-			ikc_queue_rang(kernel, __ffs64(queues));
-			queues &= queues - 1;
-		}
-	}
-	ikc_peers_look();
-}
-
-static void take_all_pending(struct irq_work *work)
-{
-	unsigned int number;
-
-	rcu_read_lock();
-	for (number = IKC_CONTROL_BELL + 1; ikc_attached() && number < bell_count; number++)
-		take_pending(number);
-	rcu_read_unlock();
-}
-
-static DEFINE_IRQ_WORK(pending_work, take_all_pending);
-
-void ikc_bell_rang(unsigned int number)
-{
+	const struct ikc_bell_queues *queues;
 	const struct ikc_bell_user *user;
 
 	rcu_read_lock();
-	if (number == IKC_CONTROL_BELL) {
-		user = rcu_dereference(bell_user);
-		if (user)
-			user->rang();
-	} else if (ikc_attached()) {
-		take_pending(number);
-	}
+	user = rcu_dereference(ikc_bell_user);
+	queues = rcu_dereference(ikc_bell_queues);
+	if (number == IKC_CONTROL_BELL && user)
+		user->rang();
+	if (number != IKC_CONTROL_BELL && queues)
+		queues->rang(ikc_bell_mask[number]);
 	rcu_read_unlock();
 }
 
-void ikc_bell_publish(struct shimos_bell *to, const struct shimos_bell *bell)
+static void ikc_bell_look_at_all(struct irq_work *work)
 {
-	WRITE_ONCE(to->cpu, bell->cpu);
-	WRITE_ONCE(to->vector, bell->vector);
-	smp_wmb();	/* pairs with the read barrier in ikc_bell_read() */
-	WRITE_ONCE(to->ready, bell->ready);
-}
-EXPORT_SYMBOL_GPL(ikc_bell_publish);
+	const struct ikc_bell_queues *queues;
 
-static void publish(unsigned int number)
-{
-	struct shimos_bell bell;
-
-	ikc_arch_bell_get(number, &bell);
-	ikc_bell_publish(&ikc_entry(ikc_self.number)->bell[number - 1], &bell);
+	rcu_read_lock();
+	queues = rcu_dereference(ikc_bell_queues);
+	if (queues)
+		queues->rang(~0ULL);
+	rcu_read_unlock();
 }
 
-void ikc_bells_publish(void)
-{
-	unsigned int number;
-
-	WRITE_ONCE(ikc_entry(ikc_self.number)->bells, bell_count - 1);
-	for (number = IKC_CONTROL_BELL + 1; number < bell_count; number++)
-		publish(number);
-}
+static DEFINE_IRQ_WORK(ikc_bell_work, ikc_bell_look_at_all);
 
 /*
  * A bell has moved, because its CPU goes offline or somebody set its affinity.
@@ -98,35 +52,61 @@ void ikc_bells_publish(void)
  * once after the new place is known: the barriers make one of the two see the
  * other.
  */
-void ikc_bell_moved(unsigned int number)
+static void ikc_bell_moved(unsigned int number)
 {
+	u64 place = ikc_arch_bell_get(number);
+	const struct ikc_bell_queues *queues;
 	const struct ikc_bell_user *user;
-	struct shimos_bell bell;
 
 	rcu_read_lock();
-	if (number == IKC_CONTROL_BELL) {
-		ikc_arch_bell_get(number, &bell);
-		user = rcu_dereference(bell_user);
-		if (user)
-			user->moved(&bell);
-	} else if (ikc_attached()) {
-		publish(number);
+	user = rcu_dereference(ikc_bell_user);
+	queues = rcu_dereference(ikc_bell_queues);
+	if (number == IKC_CONTROL_BELL && user)
+		user->moved(place);
+	if (number != IKC_CONTROL_BELL && queues) {
+		queues->moved(number - 1, place);
 		smp_mb();	/* pairs with the fetch_or in ikc_ring_queues() */
-		irq_work_queue(&pending_work);
+		irq_work_queue(&ikc_bell_work);
 	}
 	rcu_read_unlock();
+}
+
+static const struct ikc_arch_bell_user ikc_bell_arch_user = {
+	.rang	= ikc_bell_rang,
+	.moved	= ikc_bell_moved,
+};
+
+unsigned int ikc_bells_count(void)
+{
+	return ikc_bell_count - 1;
+}
+
+u64 ikc_bells_get(unsigned int bell)
+{
+	return ikc_arch_bell_get(bell + 1);
+}
+
+void ikc_bells_listen(const struct ikc_bell_queues *queues)
+{
+	mutex_lock(&ikc_bell_mutex);
+	rcu_assign_pointer(ikc_bell_queues, queues);
+	mutex_unlock(&ikc_bell_mutex);
+	if (queues)
+		return;
+	synchronize_rcu();
+	irq_work_sync(&ikc_bell_work);
 }
 
 int ikc_bell_open(const struct ikc_bell_user *user)
 {
 	int ret = 0;
 
-	mutex_lock(&bell_mutex);
-	if (rcu_access_pointer(bell_user))
+	mutex_lock(&ikc_bell_mutex);
+	if (rcu_access_pointer(ikc_bell_user))
 		ret = -EBUSY;
 	else
-		rcu_assign_pointer(bell_user, user);
-	mutex_unlock(&bell_mutex);
+		rcu_assign_pointer(ikc_bell_user, user);
+	mutex_unlock(&ikc_bell_mutex);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(ikc_bell_open);
@@ -134,37 +114,24 @@ EXPORT_SYMBOL_GPL(ikc_bell_open);
 /* Returns when no callback runs any more.  May sleep. */
 void ikc_bell_close(void)
 {
-	mutex_lock(&bell_mutex);
-	RCU_INIT_POINTER(bell_user, NULL);
-	mutex_unlock(&bell_mutex);
+	mutex_lock(&ikc_bell_mutex);
+	RCU_INIT_POINTER(ikc_bell_user, NULL);
+	mutex_unlock(&ikc_bell_mutex);
 	synchronize_rcu();
 }
 EXPORT_SYMBOL_GPL(ikc_bell_close);
 
-void ikc_bell_get(struct shimos_bell *bell)
+u64 ikc_bell_get(void)
 {
-	ikc_arch_bell_get(IKC_CONTROL_BELL, bell);
+	return ikc_arch_bell_get(IKC_CONTROL_BELL);
 }
 EXPORT_SYMBOL_GPL(ikc_bell_get);
 
-bool ikc_bell_read(const struct shimos_bell *from, struct shimos_bell *bell)
+bool ikc_bell_ring(u64 place)
 {
-	/* The peer may be hostile and may be writing: read once, then check. */
-	bell->ready = READ_ONCE(from->ready);
-	smp_rmb();	/* pairs with the write barrier in ikc_bell_publish() */
-	bell->cpu = READ_ONCE(from->cpu);
-	bell->vector = READ_ONCE(from->vector);
-	return bell->ready && ikc_arch_bell_valid(bell);
-}
-EXPORT_SYMBOL_GPL(ikc_bell_read);
-
-bool ikc_bell_ring(const struct shimos_bell *peer)
-{
-	struct shimos_bell bell;
-
-	if (!ikc_bell_read(peer, &bell))
+	if (!ikc_arch_bell_valid(place))
 		return false;
-	ikc_arch_bell_ring(&bell);
+	ikc_arch_bell_ring(place);
 	return true;
 }
 EXPORT_SYMBOL_GPL(ikc_bell_ring);
@@ -173,20 +140,14 @@ int ikc_bells_init(void)
 {
 	unsigned int bells = min_t(unsigned int, num_online_cpus(), IKC_MAX_BELLS), queue;
 
-	bell_count = 1 + bells;
+	ikc_bell_count = 1 + bells;
 	for (queue = 0; queue < IKC_QUEUES; queue++)
-		bell_queues[1 + queue % bells] |= BIT_ULL(queue);
-	return ikc_arch_bells_init(bell_count);
-}
-
-void ikc_bells_quiet(void)
-{
-	synchronize_rcu();
-	irq_work_sync(&pending_work);
+		ikc_bell_mask[1 + ikc_bell_index(queue, bells)] |= BIT_ULL(queue);
+	return ikc_arch_bells_init(ikc_bell_count, &ikc_bell_arch_user);
 }
 
 void ikc_bells_exit(void)
 {
 	ikc_arch_bells_exit();
-	ikc_bells_quiet();
+	ikc_bells_listen(NULL);
 }

@@ -12,6 +12,7 @@
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <shimos/compat.h>
+#include <shimos/complaint.h>
 
 #include "local.h"
 
@@ -34,32 +35,32 @@ struct ikc_channel {
 	struct address_space *mapping;
 };
 
-static LIST_HEAD(channels);		/* ikc_peers_mutex */
+static LIST_HEAD(ikc_channels);		/* ikc_peers_mutex */
 /* By who writes to us and by whom we write to; changed under ikc_peers_mutex. */
-static struct ikc_channel __rcu *readers[IKC_MAX_KERNELS][IKC_CHANNELS];
-static struct ikc_channel __rcu *writers[IKC_MAX_KERNELS][IKC_CHANNELS];
+static struct ikc_channel __rcu *ikc_channel_readers[IKC_MAX_KERNELS][IKC_CHANNELS];
+static struct ikc_channel __rcu *ikc_channel_writers[IKC_MAX_KERNELS][IKC_CHANNELS];
 
-static struct ikc_rx *opened(struct ikc_channel *ch)
+static struct ikc_rx *ikc_channel_opened(struct ikc_channel *ch)
 {
-	return smp_load_acquire(&ch->rx);	/* pairs with open_locked() */
+	return smp_load_acquire(&ch->rx);	/* pairs with ikc_channel_open_locked() */
 }
 
-static struct ikc_tx *connected(struct ikc_channel *ch)
+static struct ikc_tx *ikc_channel_connected(struct ikc_channel *ch)
 {
-	return smp_load_acquire(&ch->tx);	/* pairs with connect_locked() */
+	return smp_load_acquire(&ch->tx);	/* pairs with ikc_channel_connect_locked() */
 }
 
-static struct ikc_channel __rcu **reader_at(unsigned int kernel, unsigned int queue)
+static struct ikc_channel __rcu **ikc_channel_reader_at(unsigned int kernel, unsigned int queue)
 {
-	return &readers[kernel][queue - IKC_FIRST_CHANNEL];
+	return &ikc_channel_readers[kernel][queue - IKC_FIRST_CHANNEL];
 }
 
-static struct ikc_channel __rcu **writer_at(unsigned int kernel, unsigned int queue)
+static struct ikc_channel __rcu **ikc_channel_writer_at(unsigned int kernel, unsigned int queue)
 {
-	return &writers[kernel][queue - IKC_FIRST_CHANNEL];
+	return &ikc_channel_writers[kernel][queue - IKC_FIRST_CHANNEL];
 }
 
-static void wake(struct ikc_channel *ch)
+static void ikc_channel_wake(struct ikc_channel *ch)
 {
 	struct eventfd_ctx *eventfd = rcu_dereference(ch->eventfd);
 
@@ -74,17 +75,17 @@ void ikc_channel_rang(unsigned int kernel, unsigned int queue)
 
 	if (queue < IKC_FIRST_CHANNEL)
 		return;
-	ch = rcu_dereference(*reader_at(kernel, queue));
+	ch = rcu_dereference(*ikc_channel_reader_at(kernel, queue));
 	if (ch)
-		wake(ch);
-	ch = rcu_dereference(*writer_at(kernel, queue));
+		ikc_channel_wake(ch);
+	ch = rcu_dereference(*ikc_channel_writer_at(kernel, queue));
 	if (ch)
-		wake(ch);
+		ikc_channel_wake(ch);
 }
 
 /* ---- the peer goes away ---- */
 
-static void hang_up(struct ikc_channel *ch)
+static void ikc_channel_hang_up(struct ikc_channel *ch)
 {
 	mutex_lock(&ch->fault_mutex);
 	ch->gone = true;
@@ -99,11 +100,11 @@ static void hang_up(struct ikc_channel *ch)
 		if (READ_ONCE(ch->mapping))
 			unmap_mapping_range(ch->mapping, IKC_MMAP_SEND,
 					    ch->tx_bytes, 1);
-		RCU_INIT_POINTER(*writer_at(ch->peer, ch->other), NULL);
+		RCU_INIT_POINTER(*ikc_channel_writer_at(ch->peer, ch->other), NULL);
 		ikc_tx_detach(ch->tx, ch->peer, ch->other);
 	}
 	rcu_read_lock();
-	wake(ch);
+	ikc_channel_wake(ch);
 	rcu_read_unlock();
 }
 
@@ -112,12 +113,12 @@ void ikc_channels_update(void)
 	struct ikc_channel *ch;
 
 	lockdep_assert_held(&ikc_peers_mutex);
-	list_for_each_entry(ch, &channels, link) {
+	list_for_each_entry(ch, &ikc_channels, link) {
 		bool closed = ch->tx && ch->tx_offset !=
 			READ_ONCE(ikc_port(ch->peer, ikc_self.number, ch->other)->ring);
 
 		if (!ch->gone && (closed || ikc_peer_life(ch->peer) != ch->life))
-			hang_up(ch);
+			ikc_channel_hang_up(ch);
 	}
 }
 
@@ -137,25 +138,25 @@ struct ikc_channel *ikc_channel_new(void)
 }
 
 /* ikc_peers_mutex: a free channel, or the one asked for; -EBUSY. */
-static int pick_channel(unsigned int peer, u32 wanted)
+static int ikc_channel_pick(unsigned int peer, u32 wanted)
 {
 	int channel;
 
 	if (wanted != IKC_ANY_CHANNEL)
-		return rcu_access_pointer(readers[peer][wanted]) ? -EBUSY : (int)wanted;
+		return rcu_access_pointer(ikc_channel_readers[peer][wanted]) ? -EBUSY : (int)wanted;
 	for (channel = IKC_ECHO_CHANNEL - 1; channel >= 0; channel--)
-		if (!rcu_access_pointer(readers[peer][channel]))
+		if (!rcu_access_pointer(ikc_channel_readers[peer][channel]))
 			return channel;
 	return -EBUSY;
 }
 
-static int open_locked(struct ikc_channel *ch, struct ikc_open *arg)
+static int ikc_channel_open_locked(struct ikc_channel *ch, struct ikc_open *arg)
 {
 	struct ikc_rx *rx;
 	int channel;
 
 	lockdep_assert_held(&ikc_peers_mutex);
-	channel = pick_channel(arg->peer, arg->channel);
+	channel = ikc_channel_pick(arg->peer, arg->channel);
 	if (channel < 0)
 		return channel;
 	rx = ikc_rx_create(arg->peer, IKC_FIRST_CHANNEL + channel, arg->slots,
@@ -167,30 +168,56 @@ static int open_locked(struct ikc_channel *ch, struct ikc_open *arg)
 	ch->own = IKC_FIRST_CHANNEL + channel;
 	ch->other = IKC_FIRST_CHANNEL + arg->peer_channel;
 	ch->life = ikc_peer_life(arg->peer);
-	smp_store_release(&ch->rx, rx);		/* pairs with opened() */
-	rcu_assign_pointer(*reader_at(ch->peer, ch->own), ch);
-	list_add_tail(&ch->link, &channels);
+	smp_store_release(&ch->rx, rx);		/* pairs with ikc_channel_opened() */
+	rcu_assign_pointer(*ikc_channel_reader_at(ch->peer, ch->own), ch);
+	list_add_tail(&ch->link, &ikc_channels);
 	ikc_rx_publish(rx);
 	return 0;
 }
 
-/* Wait for memory, if the area has to grow first. */
-static void make_room(u64 bytes)
+/*
+ * A program maps whole pages of the peer's ring: they may hold nothing else.  Both
+ * kernels know each other's page size, so another ring is made by another version.
+ */
+static int ikc_channel_check_pages(const struct ikc_tx *tx)
 {
-	ikc_free(ikc_alloc_wait(PAGE_ALIGN(bytes)));
+	u64 bytes = ikc_ring_bytes(tx->ring.slots, tx->ring.slot_size);
+
+	return tx->offset % PAGE_SIZE || PAGE_ALIGN(bytes) > tx->bytes ? -EOPNOTSUPP : 0;
 }
 
-int ikc_channel_open(struct ikc_channel *ch, struct ikc_open *arg)
+/* Wait for memory, if the area has to grow first. */
+static void ikc_channel_make_room(unsigned int peer, u64 bytes)
+{
+	ikc_free(ikc_alloc_wait(ALIGN(bytes, ikc_peer_page(peer))));
+}
+
+static int ikc_channel_check_open(const struct ikc_open *arg, struct complaint *c)
+{
+	u64 bytes = ikc_ring_bytes(arg->slots, arg->slot_size);
+
+	if (arg->peer_channel >= IKC_CHANNELS ||
+	    (arg->channel >= IKC_ECHO_CHANNEL && arg->channel != IKC_ANY_CHANNEL))
+		return shimos_refuse(c, -EINVAL,
+				     "channels of programs are 0 to %u; %u and %u were asked for",
+				     IKC_ECHO_CHANNEL - 1, arg->channel, arg->peer_channel);
+	if (!bytes)
+		return shimos_refuse(c, -EINVAL,
+				     "a ring of %u slots of %u bytes cannot be: at least %u slots, of %u to %u bytes in steps of %u",
+				     arg->slots, arg->slot_size, IKC_MIN_SLOTS,
+				     IKC_MIN_SLOT_SIZE, IKC_MAX_SLOT_SIZE, IKC_SLOT_ALIGN);
+	if (bytes > IKC_ALLOC_MAX)
+		return shimos_refuse(c, -ENOSPC, "the ring has %llu bytes; at most %u are given",
+				     bytes, IKC_ALLOC_MAX);
+	return 0;
+}
+
+int ikc_channel_open(struct ikc_channel *ch, struct ikc_open *arg, struct complaint *c)
 {
 	u64 bytes = ikc_ring_bytes(arg->slots, arg->slot_size);
 	int ret;
 
-	if (!bytes || arg->reserved || arg->peer_channel >= IKC_CHANNELS ||
-	    (arg->channel >= IKC_ECHO_CHANNEL && arg->channel != IKC_ANY_CHANNEL))
-		return -EINVAL;
-	if (bytes > IKC_ALLOC_MAX)
-		return -ENOSPC;
-	ret = ikc_check_peer(arg->peer);
+	ret = ikc_channel_check_open(arg, c) ?: ikc_check_peer(arg->peer);
 	if (ret)
 		return ret;
 	if (mutex_lock_interruptible(&ch->mutex))
@@ -203,9 +230,9 @@ int ikc_channel_open(struct ikc_channel *ch, struct ikc_open *arg)
 	ret = ikc_get();
 	if (ret)
 		goto unlock;
-	make_room(bytes);
+	ikc_channel_make_room(arg->peer, bytes);
 	mutex_lock(&ikc_peers_mutex);
-	ret = ikc_check_peer(arg->peer) ?: open_locked(ch, arg);
+	ret = ikc_check_peer(arg->peer) ?: ikc_channel_open_locked(ch, arg);
 	mutex_unlock(&ikc_peers_mutex);
 	if (ret)
 		ikc_put();
@@ -214,7 +241,7 @@ unlock:
 	return ret;
 }
 
-static int connect_locked(struct ikc_channel *ch)
+static int ikc_channel_connect_locked(struct ikc_channel *ch)
 {
 	struct ikc_tx *tx = ikc_tx_find(ch->peer, ch->other);
 	unsigned long flags;
@@ -231,34 +258,37 @@ static int connect_locked(struct ikc_channel *ch)
 	if (!ret) {
 		ch->tx_offset = tx->offset;
 		ch->tx_bytes = tx->bytes;
+		ret = ikc_channel_check_pages(tx);
 	}
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
+	if (ret == -EOPNOTSUPP)
+		ikc_tx_detach(tx, ch->peer, ch->other);
 	if (!ret) {
-		smp_store_release(&ch->tx, tx);		/* pairs with connected() */
-		rcu_assign_pointer(*writer_at(ch->peer, ch->other), ch);
+		smp_store_release(&ch->tx, tx);		/* pairs with ikc_channel_connected() */
+		rcu_assign_pointer(*ikc_channel_writer_at(ch->peer, ch->other), ch);
 	}
 	return ret;
 }
 
-static int try_connect(struct ikc_channel *ch)
+static int ikc_channel_try_connect(struct ikc_channel *ch)
 {
 	int ret;
 
 	mutex_lock(&ikc_peers_mutex);
-	ret = connect_locked(ch);
+	ret = ikc_channel_connect_locked(ch);
 	mutex_unlock(&ikc_peers_mutex);
 	return ret;
 }
 
 /* Is there an end to take, or will there never be? */
-static bool worth_a_try(struct ikc_channel *ch)
+static bool ikc_channel_worth_a_try(struct ikc_channel *ch)
 {
 	return READ_ONCE(ch->gone) || ikc_check_peer(ch->peer) ||
-	       ikc_is_open(ch->peer, ch->other);
+	       ikc_tx_open(ch->peer, ch->other);
 }
 
 /* Wait until the peer has opened its end, and take it. */
-static int connect(struct ikc_channel *ch, u32 timeout_ms)
+static int ikc_channel_wait_and_connect(struct ikc_channel *ch, u32 timeout_ms)
 {
 	long left = msecs_to_jiffies(timeout_ms);
 	int ret;
@@ -272,27 +302,30 @@ static int connect(struct ikc_channel *ch, u32 timeout_ms)
 	if (!ch->scratch)
 		return -ENOMEM;
 	for (;;) {
-		ret = try_connect(ch);
+		ret = ikc_channel_try_connect(ch);
 		if (ret != -ENOTCONN)
 			return ret;
 		if (!left)
 			return -ETIME;
 		/* woken after each look at the ports */
-		left = wait_event_interruptible_timeout(ikc_changed, worth_a_try(ch), left);
+		left = wait_event_interruptible_timeout(ikc_changed, ikc_channel_worth_a_try(ch), left);
 		if (left < 0)
 			return -EINTR;
 	}
 }
 
-int ikc_channel_connect(struct ikc_channel *ch, struct ikc_connect *arg)
+int ikc_channel_connect(struct ikc_channel *ch, struct ikc_connect *arg,
+			struct complaint *c)
 {
 	int ret;
 
-	if (arg->reserved)
-		return -EINVAL;
 	if (mutex_lock_interruptible(&ch->mutex))
 		return -EINTR;
-	ret = connect(ch, arg->timeout_ms);
+	ret = ikc_channel_wait_and_connect(ch, arg->timeout_ms);
+	if (ret == -EOPNOTSUPP)
+		shimos_refuse(c, ret,
+			      "the ring of kernel %u does not fill whole pages of this kernel (%lu bytes): install the same release on both sides",
+			      ch->peer, PAGE_SIZE);
 	if (!ret) {
 		arg->slots = ch->tx->ring.slots;
 		arg->slot_size = ch->tx->ring.slot_size;
@@ -309,9 +342,9 @@ void ikc_channel_free(struct ikc_channel *ch)
 	if (ch->rx) {
 		mutex_lock(&ikc_peers_mutex);
 		list_del(&ch->link);
-		RCU_INIT_POINTER(*reader_at(ch->peer, ch->own), NULL);
+		RCU_INIT_POINTER(*ikc_channel_reader_at(ch->peer, ch->own), NULL);
 		if (ch->tx && !ch->gone) {
-			RCU_INIT_POINTER(*writer_at(ch->peer, ch->other), NULL);
+			RCU_INIT_POINTER(*ikc_channel_writer_at(ch->peer, ch->other), NULL);
 			ikc_tx_detach(ch->tx, ch->peer, ch->other);
 		}
 		ikc_rx_destroy(ch->rx);
@@ -331,7 +364,7 @@ void ikc_channel_free(struct ikc_channel *ch)
 
 int ikc_channel_notify(struct ikc_channel *ch)
 {
-	if (!connected(ch))
+	if (!ikc_channel_connected(ch))
 		return -ENOTCONN;
 	if (READ_ONCE(ch->gone))
 		return -EPIPE;
@@ -340,14 +373,12 @@ int ikc_channel_notify(struct ikc_channel *ch)
 	return 0;
 }
 
-int ikc_channel_eventfd(struct ikc_channel *ch, const struct ikc_eventfd *arg)
+int ikc_channel_eventfd(struct ikc_channel *ch, int fd)
 {
 	struct eventfd_ctx *eventfd = NULL;
 
-	if (arg->reserved)
-		return -EINVAL;
-	if (arg->fd >= 0) {
-		eventfd = eventfd_ctx_fdget(arg->fd);
+	if (fd >= 0) {
+		eventfd = eventfd_ctx_fdget(fd);
 		if (IS_ERR(eventfd))
 			return PTR_ERR(eventfd);
 	}
@@ -366,7 +397,7 @@ int ikc_channel_eventfd(struct ikc_channel *ch, const struct ikc_eventfd *arg)
 }
 
 /* Is there a packet behind the position the program has published? */
-static bool has_packet(const struct ikc_rx *rx)
+static bool ikc_channel_has_packet(const struct ikc_rx *rx)
 {
 	u64 tail = READ_ONCE(rx->ring.ring->tail);
 	u32 slots = rx->ring.slots, size = rx->ring.slot_size;
@@ -377,7 +408,7 @@ static bool has_packet(const struct ikc_rx *rx)
 }
 
 /* The same for room behind what it has written. */
-static bool has_room(struct ikc_channel *ch)
+static bool ikc_channel_has_room(struct ikc_channel *ch)
 {
 	struct ikc_ring *ring = ikc_pointer(ch->tx_offset);
 
@@ -386,19 +417,19 @@ static bool has_room(struct ikc_channel *ch)
 
 __poll_t ikc_channel_poll(struct ikc_channel *ch, struct file *file, poll_table *table)
 {
-	struct ikc_rx *rx = opened(ch);
+	struct ikc_rx *rx = ikc_channel_opened(ch);
 	__poll_t events = 0;
 
 	poll_wait(file, &ch->wait, table);
 	if (!rx)
 		return EPOLLERR;
-	if (has_packet(rx))
+	if (ikc_channel_has_packet(rx))
 		events |= EPOLLIN | EPOLLRDNORM;
 	/* who detaches takes this mutex first: the ring stays while we look */
 	mutex_lock(&ch->fault_mutex);
 	if (ch->gone)
 		events |= EPOLLHUP;
-	else if (connected(ch) && has_room(ch))
+	else if (ikc_channel_connected(ch) && ikc_channel_has_room(ch))
 		events |= EPOLLOUT | EPOLLWRNORM;
 	mutex_unlock(&ch->fault_mutex);
 	return events;
@@ -406,13 +437,13 @@ __poll_t ikc_channel_poll(struct ikc_channel *ch, struct file *file, poll_table 
 
 /* ---- mapping ---- */
 
-static unsigned long pfn_of(u64 offset)
+static unsigned long ikc_channel_pfn(u64 offset)
 {
 	return PHYS_PFN(ikc_self.physical[offset >> IKC_CHUNK_SHIFT] +
 			offset % IKC_CHUNK_SIZE);
 }
 
-static vm_fault_t channel_fault(struct vm_fault *vmf)
+static vm_fault_t ikc_channel_fault(struct vm_fault *vmf)
 {
 	const unsigned long send = IKC_MMAP_SEND >> PAGE_SHIFT;
 	struct ikc_channel *ch = vmf->vma->vm_private_data;
@@ -421,30 +452,30 @@ static vm_fault_t channel_fault(struct vm_fault *vmf)
 
 	mutex_lock(&ch->fault_mutex);
 	if (vmf->pgoff < send)
-		pfn = pfn_of(ch->rx->offset) + vmf->pgoff;
+		pfn = ikc_channel_pfn(ch->rx->offset) + vmf->pgoff;
 	else if (ch->gone)
 		pfn = page_to_pfn(ch->scratch);
 	else
-		pfn = pfn_of(ch->tx_offset) + vmf->pgoff - send;
+		pfn = ikc_channel_pfn(ch->tx_offset) + vmf->pgoff - send;
 	ret = vmf_insert_pfn(vmf->vma, vmf->address, pfn);
 	mutex_unlock(&ch->fault_mutex);
 	return ret;
 }
 
-static const struct vm_operations_struct channel_vm_ops = {
-	.fault = channel_fault,
+static const struct vm_operations_struct ikc_channel_vm_ops = {
+	.fault = ikc_channel_fault,
 };
 
 /* How much may be mapped from @start on: 0 if nothing lies there; -ENOTCONN. */
-static s64 mappable(struct ikc_channel *ch, u64 start)
+static s64 ikc_channel_mappable(struct ikc_channel *ch, u64 start)
 {
 	if (start == IKC_MMAP_RECEIVE) {
-		if (!opened(ch))
+		if (!ikc_channel_opened(ch))
 			return -ENOTCONN;
 		return ch->rx->bytes;
 	}
 	if (start == IKC_MMAP_SEND) {
-		if (!connected(ch))
+		if (!ikc_channel_connected(ch))
 			return -ENOTCONN;
 		return ch->tx_bytes;
 	}
@@ -454,7 +485,7 @@ static s64 mappable(struct ikc_channel *ch, u64 start)
 int ikc_channel_mmap(struct ikc_channel *ch, struct vm_area_struct *vma)
 {
 	s64 size = vma->vm_end - vma->vm_start;
-	s64 room = mappable(ch, (u64)vma->vm_pgoff << PAGE_SHIFT);
+	s64 room = ikc_channel_mappable(ch, (u64)vma->vm_pgoff << PAGE_SHIFT);
 
 	if (room < 0)
 		return room;
@@ -463,6 +494,6 @@ int ikc_channel_mmap(struct ikc_channel *ch, struct vm_area_struct *vma)
 	WRITE_ONCE(ch->mapping, vma->vm_file->f_mapping);
 	compat_vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_private_data = ch;
-	vma->vm_ops = &channel_vm_ops;
+	vma->vm_ops = &ikc_channel_vm_ops;
 	return 0;
 }

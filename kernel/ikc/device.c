@@ -4,69 +4,76 @@
  * the shared area.  Who may open it is for the device's mode to say.
  */
 #include <linux/compat.h>
-#include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <shimos/door.h>
 
 #include "local.h"
 
-static int do_open(struct ikc_channel *ch, void *arg)
+/* An open /dev/ikc. */
+struct ikc_device_file {
+	struct shimos_door_session door;
+	struct ikc_channel *ch;
+};
+
+static struct ikc_channel *ikc_device_channel(void *file)
 {
-	return ikc_channel_open(ch, arg);
+	return ((struct ikc_device_file *)file)->ch;
 }
 
-static int do_connect(struct ikc_channel *ch, void *arg)
+static int ikc_device_open_channel(void *file, void *data, struct complaint *c)
 {
-	return ikc_channel_connect(ch, arg);
+	struct ikc_open *arg = data;
+
+	return shimos_door_check_reserved(arg->reserved, c) ?:
+	       ikc_channel_open(ikc_device_channel(file), arg, c);
 }
 
-static int do_eventfd(struct ikc_channel *ch, void *arg)
+static int ikc_device_connect(void *file, void *data, struct complaint *c)
 {
-	return ikc_channel_eventfd(ch, arg);
+	struct ikc_connect *arg = data;
+
+	return shimos_door_check_reserved(arg->reserved, c) ?:
+	       ikc_channel_connect(ikc_device_channel(file), arg, c);
 }
 
-/* A name that lies in shared memory, made safe to print. */
-static void copy_name(char *to, const char *from)
+static int ikc_device_eventfd(void *file, void *data, struct complaint *c)
 {
-	int i;
+	struct ikc_eventfd *arg = data;
 
-	for (i = 0; i < IKC_NAME_LEN - 1; i++) {
-		char ch = READ_ONCE(from[i]);
-
-		if (!ch)
-			break;
-		to[i] = isascii(ch) && isprint(ch) ? ch : '?';
-	}
-	memset(to + i, 0, IKC_NAME_LEN - i);
+	return shimos_door_check_reserved(arg->reserved, c) ?:
+	       ikc_channel_eventfd(ikc_device_channel(file), arg->fd);
 }
 
-static int do_kernel(struct ikc_channel *ch, void *data)
+static int ikc_device_kernel(void *file, void *data, struct complaint *c)
 {
 	struct ikc_kernel_info *info = data;
-	struct ikc_kernel *entry;
+	const struct ikc_facts *facts;
 	u32 number = info->number;
+	int ret;
 
-	if (info->flags & ~IKC_KERNEL_NEXT)
-		return -EINVAL;
+	ret = shimos_door_check_flags(info->flags, IKC_KERNEL_NEXT, c);
+	if (ret)
+		return ret;
 	while (info->flags && number < IKC_MAX_KERNELS &&
-	       READ_ONCE(ikc_entry(number)->state) == IKC_ABSENT)
+	       READ_ONCE(ikc_facts(number)->state) == IKC_ABSENT)
 		number++;
 	if (number >= IKC_MAX_KERNELS)
 		return -ENOENT;
-	entry = ikc_entry(number);
+	facts = ikc_facts(number);
 	info->number = number;
-	copy_name(info->name, entry->name);
-	info->state = READ_ONCE(entry->state);
-	info->life = READ_ONCE(entry->life);
+	ikc_kernel_name(number, info->name);
+	info->state = READ_ONCE(facts->state);
+	info->life = READ_ONCE(facts->life);
 	info->self = number == ikc_self.number;
 	info->ready = info->self || !ikc_check_peer(number);
 	return 0;
 }
 
-static int do_queue(struct ikc_channel *ch, void *data)
+static int ikc_device_queue(void *file, void *data, struct complaint *c)
 {
 	struct ikc_queue_info *info = data;
 	const u32 ports = IKC_MAX_KERNELS * IKC_MAX_KERNELS * IKC_QUEUES;
@@ -81,8 +88,8 @@ static int do_queue(struct ikc_channel *ch, void *data)
 	for (; at < ports; at++) {
 		offset = READ_ONCE(ikc_self.ports[at].ring);
 		/* what is no ring is not looked into */
-		if (offset && !(offset % PAGE_SIZE) &&
-		    ikc_heap_size(&ikc_self.heap, offset) >= PAGE_SIZE)
+		if (offset && !(offset % IKC_RING_ALIGN) &&
+		    ikc_heap_size(&ikc_self.heap, offset) >= IKC_RING_ALIGN)
 			break;
 	}
 	if (at >= ports)
@@ -103,7 +110,7 @@ static int do_queue(struct ikc_channel *ch, void *data)
 	return 0;
 }
 
-static int do_area(struct ikc_channel *ch, void *data)
+static int ikc_device_area(void *file, void *data, struct complaint *c)
 {
 	struct ikc_area_info *info = data;
 
@@ -117,107 +124,89 @@ static int do_area(struct ikc_channel *ch, void *data)
 	return 0;
 }
 
-static const struct call {
-	unsigned int cmd;
-	int (*run)(struct ikc_channel *ch, void *arg);
-} calls[] = {
-	{ IKC_IOC_OPEN, do_open },
-	{ IKC_IOC_CONNECT, do_connect },
-	{ IKC_IOC_EVENTFD, do_eventfd },
-	{ IKC_IOC_KERNEL, do_kernel },
-	{ IKC_IOC_QUEUE, do_queue },
-	{ IKC_IOC_AREA, do_area },
+static const struct shimos_door_call ikc_device_calls[] = {
+	{ IKC_IOC_OPEN, "open", 0, ikc_device_open_channel },
+	{ IKC_IOC_CONNECT, "connect", 0, ikc_device_connect },
+	{ IKC_IOC_EVENTFD, "eventfd", 0, ikc_device_eventfd },
+	{ IKC_IOC_KERNEL, "kernel", 0, ikc_device_kernel },
+	{ IKC_IOC_QUEUE, "queue", 0, ikc_device_queue },
+	{ IKC_IOC_AREA, "area", 0, ikc_device_area },
 };
 
-/* A caller of another version may use another size: by type and number only. */
-static const struct call *find_call(unsigned int cmd)
+/* The area stays as long as a call looks at it. */
+static int ikc_device_enter(void *file)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(calls); i++)
-		if (_IOC_TYPE(calls[i].cmd) == _IOC_TYPE(cmd) &&
-		    _IOC_NR(calls[i].cmd) == _IOC_NR(cmd))
-			return &calls[i];
-	return NULL;
+	return ikc_get();
 }
 
-/* 0, or -EPROTO after telling the caller what would be right. */
-static int check_header(struct ikc_header __user *user, unsigned int cmd)
+static void ikc_device_leave(void *file)
 {
-	struct ikc_header right = { _IOC_SIZE(cmd), IKC_VERSION }, hdr;
-
-	if (copy_from_user(&hdr, user, sizeof(hdr)))
-		return -EFAULT;
-	if (hdr.size == right.size && hdr.version == right.version)
-		return 0;
-	return copy_to_user(user, &right, sizeof(right)) ? -EFAULT : -EPROTO;
+	ikc_put();
 }
 
-static long ikc_ioctl(struct file *file, unsigned int cmd, unsigned long ptr)
-{
-	void __user *user = (void __user *)ptr;
-	const struct call *call;
-	size_t size;
-	void *arg;
-	int ret;
+static const struct shimos_door ikc_device_door = {
+	.module		= KBUILD_MODNAME,
+	.version	= IKC_VERSION,
+	.error		= IKC_IOC_ERROR,
+	.calls		= ikc_device_calls,
+	.count		= ARRAY_SIZE(ikc_device_calls),
+	.enter		= ikc_device_enter,
+	.leave		= ikc_device_leave,
+};
 
+static long ikc_device_ioctl(struct file *file, unsigned int cmd, unsigned long ptr)
+{
+	struct ikc_device_file *f = file->private_data;
+
+	/* no argument, and the one that has to be quick */
 	if (cmd == IKC_IOC_NOTIFY)
-		return ikc_channel_notify(file->private_data);
-	call = find_call(cmd);
-	if (!call)
-		return -ENOTTY;
-	ret = check_header(user, call->cmd);
-	if (ret)
-		return ret;
-	size = _IOC_SIZE(call->cmd);
-	arg = memdup_user(user, size);
-	if (IS_ERR(arg))
-		return PTR_ERR(arg);
-	ret = ikc_get();
-	if (!ret) {
-		ret = call->run(file->private_data, arg);
-		ikc_put();
-	}
-	if (!ret && copy_to_user(user, arg, size))
-		ret = -EFAULT;
-	kfree(arg);
-	return ret;
+		return ikc_channel_notify(f->ch);
+	return shimos_door_ioctl(&ikc_device_door, &f->door, f, cmd, ptr);
 }
 
-static int ikc_open(struct inode *inode, struct file *file)
+static int ikc_device_open(struct inode *inode, struct file *file)
 {
-	struct ikc_channel *ch = ikc_channel_new();
+	struct ikc_device_file *f = kzalloc(sizeof(*f), GFP_KERNEL);
 
-	if (!ch)
+	if (!f)
 		return -ENOMEM;
-	file->private_data = ch;
+	f->ch = ikc_channel_new();
+	if (!f->ch) {
+		kfree(f);
+		return -ENOMEM;
+	}
+	shimos_door_open(&f->door);
+	file->private_data = f;
 	return 0;
 }
 
-static int ikc_release(struct inode *inode, struct file *file)
+static int ikc_device_release(struct inode *inode, struct file *file)
 {
-	ikc_channel_free(file->private_data);
+	struct ikc_device_file *f = file->private_data;
+
+	ikc_channel_free(f->ch);
+	kfree(f);
 	return 0;
 }
 
-static int ikc_mmap(struct file *file, struct vm_area_struct *vma)
+static int ikc_device_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	return ikc_channel_mmap(file->private_data, vma);
+	return ikc_channel_mmap(ikc_device_channel(file->private_data), vma);
 }
 
-static __poll_t ikc_poll(struct file *file, struct poll_table_struct *table)
+static __poll_t ikc_device_poll(struct file *file, struct poll_table_struct *table)
 {
-	return ikc_channel_poll(file->private_data, file, table);
+	return ikc_channel_poll(ikc_device_channel(file->private_data), file, table);
 }
 
-static const struct file_operations ikc_fops = {
+static const struct file_operations ikc_device_fops = {
 	.owner		= THIS_MODULE,
-	.open		= ikc_open,
-	.release	= ikc_release,
-	.unlocked_ioctl	= ikc_ioctl,
+	.open		= ikc_device_open,
+	.release	= ikc_device_release,
+	.unlocked_ioctl	= ikc_device_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
-	.mmap		= ikc_mmap,
-	.poll		= ikc_poll,
+	.mmap		= ikc_device_mmap,
+	.poll		= ikc_device_poll,
 	.llseek		= noop_llseek,
 };
 
@@ -225,7 +214,7 @@ static struct miscdevice ikc_device = {
 	.minor	= MISC_DYNAMIC_MINOR,
 	.name	= "ikc",
 	.mode	= 0600,
-	.fops	= &ikc_fops,
+	.fops	= &ikc_device_fops,
 };
 
 int ikc_device_init(void)

@@ -30,24 +30,24 @@ struct echo {
 /* What a peer has sent to the sink; the thread's. */
 static struct {
 	u64 messages, bytes;
-} counted[IKC_MAX_KERNELS];
+} ikc_echo_counted[IKC_MAX_KERNELS];
 
-static struct task_struct *echo_thread;
-static DECLARE_WAIT_QUEUE_HEAD(echo_wait);
-static bool echo_rang;
+static struct task_struct *ikc_echo_thread;
+static DECLARE_WAIT_QUEUE_HEAD(ikc_echo_wait);
+static bool ikc_echo_rang;
 
-static void notify(void *context, unsigned int kernel)
+static void ikc_echo_notify(void *context, unsigned int kernel)
 {
-	WRITE_ONCE(echo_rang, true);
-	wake_up(&echo_wait);
+	WRITE_ONCE(ikc_echo_rang, true);
+	wake_up(&ikc_echo_wait);
 }
 
-static const struct ikc_queue_ops echo_ops = {
-	.notify = notify,
+static const struct ikc_queue_ops ikc_echo_ops = {
+	.notify = ikc_echo_notify,
 };
 
 /* Whoever does not read its answers loses them. */
-static void answer(unsigned int sender, unsigned int channel, const void *data, u32 len)
+static void ikc_echo_answer(unsigned int sender, unsigned int channel, const void *data, u32 len)
 {
 	unsigned int queue = IKC_FIRST_CHANNEL + channel;
 
@@ -55,7 +55,7 @@ static void answer(unsigned int sender, unsigned int channel, const void *data, 
 		ikc_notify(sender, queue);
 }
 
-static void handle(struct echo *echo, u32 len, unsigned int sender)
+static void ikc_echo_handle(struct echo *echo, u32 len, unsigned int sender)
 {
 	struct ikc_echo_message *message = &echo->message;
 
@@ -63,22 +63,22 @@ static void handle(struct echo *echo, u32 len, unsigned int sender)
 		return;
 	switch (message->op) {
 	case IKC_ECHO:
-		answer(sender, message->channel, echo, len);
+		ikc_echo_answer(sender, message->channel, echo, len);
 		break;
 	case IKC_SINK:
-		counted[sender].messages++;
-		counted[sender].bytes += len;
+		ikc_echo_counted[sender].messages++;
+		ikc_echo_counted[sender].bytes += len;
 		break;
 	case IKC_COUNT:
-		message->cookie = counted[sender].messages;
-		message->bytes = counted[sender].bytes;
-		counted[sender].messages = counted[sender].bytes = 0;
-		answer(sender, message->channel, echo, sizeof(*message));
+		message->cookie = ikc_echo_counted[sender].messages;
+		message->bytes = ikc_echo_counted[sender].bytes;
+		ikc_echo_counted[sender].messages = ikc_echo_counted[sender].bytes = 0;
+		ikc_echo_answer(sender, message->channel, echo, sizeof(*message));
 		break;
 	}
 }
 
-static int echo_main(void *data)
+static int ikc_echo_main(void *data)
 {
 	struct echo *echo = data;
 	unsigned int sender;
@@ -87,9 +87,9 @@ static int echo_main(void *data)
 
 	while (!kthread_should_stop()) {
 		cond_resched();
-		WRITE_ONCE(echo_rang, false);
+		WRITE_ONCE(ikc_echo_rang, false);
 		if (!ikc_receive(ECHO_QUEUE, echo, sizeof(*echo), &len, &sender)) {
-			handle(echo, len, sender);
+			ikc_echo_handle(echo, len, sender);
 			until = 0;
 			continue;
 		}
@@ -100,7 +100,7 @@ static int echo_main(void *data)
 			continue;
 		}
 		if (ikc_queue_arm(ECHO_QUEUE))
-			wait_event_idle(echo_wait, READ_ONCE(echo_rang) ||
+			wait_event_idle(ikc_echo_wait, READ_ONCE(ikc_echo_rang) ||
 					kthread_should_stop());
 	}
 	kfree(echo);
@@ -114,15 +114,15 @@ int ikc_echo_init(void)
 
 	if (!echo)
 		return -ENOMEM;
-	ret = ikc_queue_open_any(ECHO_QUEUE, ECHO_SLOTS, ECHO_SLOT, &echo_ops, NULL);
+	ret = ikc_queue_open_any(ECHO_QUEUE, ECHO_SLOTS, ECHO_SLOT, &ikc_echo_ops, NULL);
 	if (ret) {
 		kfree(echo);
 		return ret;
 	}
-	echo_thread = kthread_run(echo_main, echo, "ikc-echo");
-	if (IS_ERR(echo_thread)) {
-		ret = PTR_ERR(echo_thread);
-		echo_thread = NULL;
+	ikc_echo_thread = kthread_run(ikc_echo_main, echo, "ikc-echo");
+	if (IS_ERR(ikc_echo_thread)) {
+		ret = PTR_ERR(ikc_echo_thread);
+		ikc_echo_thread = NULL;
 		ikc_queue_close_any(ECHO_QUEUE);
 		kfree(echo);
 	}
@@ -131,9 +131,9 @@ int ikc_echo_init(void)
 
 void ikc_echo_exit(void)
 {
-	if (!echo_thread)
+	if (!ikc_echo_thread)
 		return;
-	kthread_stop(echo_thread);
-	echo_thread = NULL;
+	kthread_stop(ikc_echo_thread);
+	ikc_echo_thread = NULL;
 	ikc_queue_close_any(ECHO_QUEUE);
 }

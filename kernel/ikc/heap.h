@@ -34,7 +34,7 @@ struct ikc_heap {
 /* How many chunks this kernel may give from: all kernels have mapped them. */
 static inline __u32 ikc_heap_chunks(const struct ikc_heap *heap)
 {
-	/* pairs with the release in ikc_area_update() */
+	/* pairs with the release in ikc_area_use() */
 	return smp_load_acquire(&heap->chunks);
 }
 
@@ -44,7 +44,7 @@ static inline __u32 ikc_heap_chunks(const struct ikc_heap *heap)
  */
 static inline __u32 ikc_heap_mapped(const struct ikc_heap *heap)
 {
-	/* pairs with the release in map_chunk() */
+	/* pairs with the release in ikc_area_map() */
 	return smp_load_acquire(&heap->mapped);
 }
 
@@ -96,7 +96,8 @@ bool ikc_heap_accept(struct ikc_heap *heap, __u64 offset, __u64 size, __u32 send
 
 /*
  * Kernel @receiver died: free what this kernel had on its way there.  Nothing more
- * may be sent there: who looks after ikc_heap_send() must see that, and unsend.
+ * may be sent there: the caller of ikc_heap_send() holds a lock that is taken, too,
+ * before this is called, to let go of the receiver's rings.
  * Returns how many blocks that were.
  */
 __u64 ikc_heap_recall(struct ikc_heap *heap, __u32 receiver);

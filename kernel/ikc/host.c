@@ -15,39 +15,70 @@
 
 #include "local.h"
 
-#define CHUNK_ORDER	(IKC_CHUNK_SHIFT - PAGE_SHIFT)
+#define IKC_CHUNK_ORDER	(IKC_CHUNK_SHIFT - PAGE_SHIFT)
 
 /* A life that ended and whose blocks have not been taken back yet. */
-struct dead {
+struct ikc_dead {
 	struct list_head link;		/* ikc_peers_mutex */
 	u32 owner;
 };
 
-/* Our copy of what the table says: what is taken back goes by it. */
-static u32 lives[IKC_MAX_KERNELS];			/* ikc_peers_mutex */
-static u32 running;		/* bitmap of partitions; written under ikc_peers_mutex */
-static struct page *chunk_pages[IKC_MAX_CHUNKS];	/* ikc_peers_mutex */
-static LIST_HEAD(dead_list);				/* ikc_peers_mutex */
+/*
+ * The truth about all kernels, and what is in the area is a copy of it: any kernel
+ * can write there.  Changed under ikc_peers_mutex.
+ */
+static struct ikc_facts ikc_host_facts[IKC_MAX_KERNELS];
+static u32 ikc_host_running;	/* bitmap of partitions; written under ikc_peers_mutex */
+static struct page *ikc_host_chunk[IKC_MAX_CHUNKS];	/* ikc_peers_mutex */
+static LIST_HEAD(ikc_host_dead);			/* ikc_peers_mutex */
 
 u64 ikc_host_area(void)
 {
-	return page_to_phys(chunk_pages[0]);
+	return page_to_phys(ikc_host_chunk[0]);
 }
 EXPORT_SYMBOL_GPL(ikc_host_area);
 
+/* ---- the table ---- */
+
+/* Let the others read what is true of a kernel; its state comes last.  */
+static void ikc_host_publish(struct ikc_area *area, u32 number)
+{
+	const struct ikc_facts *from = &ikc_host_facts[number];
+	struct ikc_facts *to = &area->facts[number];
+	u32 i;
+
+	memcpy(to->name, from->name, sizeof(to->name));
+	WRITE_ONCE(to->life, from->life);
+	WRITE_ONCE(to->incarnation, from->incarnation);
+	WRITE_ONCE(to->cpus, from->cpus);
+	WRITE_ONCE(to->ranges, from->ranges);
+	for (i = 0; i < IKC_MAX_CPUS; i++)
+		WRITE_ONCE(to->cpu[i], from->cpu[i]);
+	memcpy(to->range, from->range, sizeof(to->range));
+	smp_wmb();	/* pairs with the acquire of `ready`, which comes later still */
+	WRITE_ONCE(to->state, from->state);
+}
+
+static void ikc_host_set_state(u32 number, u32 state)
+{
+	lockdep_assert_held(&ikc_peers_mutex);
+	WRITE_ONCE(ikc_host_facts[number].state, state);
+	ikc_host_publish(ikc_self.area, number);
+}
+
 /* ---- chunks ---- */
 
-static struct page *new_chunk(unsigned int reserved)
+static struct page *ikc_host_new_chunk(unsigned int reserved)
 {
 	struct page *page = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
-					__GFP_COMP, CHUNK_ORDER);
+					__GFP_COMP, IKC_CHUNK_ORDER);
 
 	if (page)
 		ikc_chunk_init(page_address(page), reserved);
 	return page;
 }
 
-static void grow(void)
+static void ikc_host_grow(void)
 {
 	struct ikc_area *area = ikc_self.area;
 	u32 n = ikc_self.heap.mapped;
@@ -61,21 +92,20 @@ static void grow(void)
 			     n * (IKC_CHUNK_SIZE >> 20));
 		return;
 	}
-	chunk_pages[n] = new_chunk(1);
-	if (!chunk_pages[n]) {
+	ikc_host_chunk[n] = ikc_host_new_chunk(1);
+	if (!ikc_host_chunk[n] || ikc_area_map(page_to_phys(ikc_host_chunk[n]))) {
 		pr_warn_ratelimited("no memory for another %u MiB of shared area\n",
 				    IKC_CHUNK_SIZE >> 20);
 		return;
 	}
-	WRITE_ONCE(area->chunk[n], page_to_phys(chunk_pages[n]));
-	smp_wmb();	/* pairs with the read barrier in ikc_area_update() */
+	WRITE_ONCE(area->chunk[n], page_to_phys(ikc_host_chunk[n]));
+	smp_wmb();	/* pairs with the read barrier in ikc_area_follow() */
 	WRITE_ONCE(area->chunks, n + 1);
-	ikc_area_update();
 	ikc_poke_all();
 }
 
 /* A chunk may be used when every kernel that is up can follow an offset into it. */
-static void update_usable(void)
+static void ikc_host_update_usable(void)
 {
 	struct ikc_area *area = ikc_self.area;
 	u32 usable = ikc_self.heap.mapped;
@@ -83,11 +113,11 @@ static void update_usable(void)
 
 	for (kernel = 1; kernel < IKC_MAX_KERNELS; kernel++)
 		if (READ_ONCE(area->kernel[kernel].ready))
-			/* pairs with the release in ikc_area_update() */
+			/* pairs with the release in ikc_area_follow() */
 			usable = min(usable, smp_load_acquire(&area->kernel[kernel].chunks));
-	if (usable > area->usable) {
+	if (usable > ikc_self.heap.chunks) {
 		WRITE_ONCE(area->usable, usable);
-		ikc_area_update();
+		ikc_area_use(usable);
 		ikc_poke_all();
 	}
 }
@@ -95,7 +125,7 @@ static void update_usable(void)
 /* ---- the dead ---- */
 
 /* Does a living kernel still write into a ring of a dead one? */
-static bool is_attached(u32 owner)
+static bool ikc_host_is_attached(u32 owner)
 {
 	unsigned int receiver = owner >> 8 & 0xff, sender, queue;
 
@@ -109,12 +139,12 @@ static bool is_attached(u32 owner)
 	return false;
 }
 
-static void reclaim(void)
+static void ikc_host_reclaim(void)
 {
-	struct dead *dead, *next;
+	struct ikc_dead *dead, *next;
 
-	list_for_each_entry_safe(dead, next, &dead_list, link) {
-		if (is_attached(dead->owner))
+	list_for_each_entry_safe(dead, next, &ikc_host_dead, link) {
+		if (ikc_host_is_attached(dead->owner))
 			continue;	/* who lets go will poke us */
 		atomic64_add(ikc_heap_reclaim(&ikc_self.heap, dead->owner),
 			     &ikc_self.reclaimed);
@@ -124,7 +154,7 @@ static void reclaim(void)
 }
 
 /* Nothing of what a dead kernel had set up may be taken for its next life's. */
-static void clear_ports(unsigned int kernel)
+static void ikc_host_clear_ports(unsigned int kernel)
 {
 	unsigned int other, queue;
 
@@ -138,17 +168,17 @@ static void clear_ports(unsigned int kernel)
 	}
 }
 
-void ikc_host_update(void)
+static void ikc_host_look(void)
 {
-	reclaim();
-	update_usable();
+	ikc_host_reclaim();
+	ikc_host_update_usable();
 	if (READ_ONCE(ikc_self.area->wanted))
-		grow();
+		ikc_host_grow();
 }
 
 /* ---- kernels ---- */
 
-static u64 gap_behind(const struct ikc_range *range)
+static u64 ikc_gap_behind(const struct ikc_range *range)
 {
 	return range[1].start - range[0].start - range[0].size;
 }
@@ -157,75 +187,72 @@ static u64 gap_behind(const struct ikc_range *range)
  * Ranges ascend.  If they are more than fit, the smallest hole counts as RAM: a few
  * pages that the firmware keeps, not the registers of devices below 4 GiB.
  */
-static void add_ram(struct ikc_kernel *entry, u64 start, u64 size)
+static void ikc_host_add_ram(struct ikc_facts *facts, u64 start, u64 size)
 {
 	struct ikc_range range[IKC_MAX_RANGES + 1];
-	u32 n = entry->ranges, i, at = 0;
+	u32 n = facts->ranges, i, at = 0;
 
 	if (n < IKC_MAX_RANGES) {
-		entry->range[entry->ranges++] = (struct ikc_range){ start, size };
+		facts->range[facts->ranges++] = (struct ikc_range){ start, size };
 		return;
 	}
-	memcpy(range, entry->range, sizeof(entry->range));
+	memcpy(range, facts->range, sizeof(facts->range));
 	range[n] = (struct ikc_range){ start, size };
 	for (i = 1; i < n; i++)
-		if (gap_behind(&range[i]) < gap_behind(&range[at]))
+		if (ikc_gap_behind(&range[i]) < ikc_gap_behind(&range[at]))
 			at = i;
 	range[at].size = range[at + 1].start + range[at + 1].size - range[at].start;
 	memmove(&range[at + 1], &range[at + 2], (n - at - 1) * sizeof(*range));
-	memcpy(entry->range, range, sizeof(entry->range));
+	memcpy(facts->range, range, sizeof(facts->range));
 }
 
-static int add_ram_resource(struct resource *ram, void *entry)
+static int ikc_host_add_ram_resource(struct resource *ram, void *facts)
 {
-	add_ram(entry, ram->start, resource_size(ram));
+	ikc_host_add_ram(facts, ram->start, resource_size(ram));
 	return 0;
 }
 
-static void set_cpus(struct ikc_kernel *entry, bool (*owns_cpu)(void *, u32), void *context)
+/* A new kernel has the number: nothing of the one before may be taken for its. */
+static struct ikc_facts *ikc_host_enter(struct ikc_area *area, u32 number, const char *name)
 {
-	u32 id;
+	struct ikc_facts *facts = &ikc_host_facts[number];
 
-	memset(entry->cpus, 0, sizeof(entry->cpus));
-	for (id = 0; id < 256; id++)
-		if (owns_cpu(context, id))
-			entry->cpus[id / 64] |= BIT_ULL(id % 64);
+	memset(&area->kernel[number], 0, sizeof(area->kernel[number]));
+	*facts = (struct ikc_facts) {
+		.life = facts->life,	/* goes on for a number used again */
+		.incarnation = facts->incarnation + 1,
+	};
+	strscpy(facts->name, name, sizeof(facts->name));
+	return facts;
 }
 
-/* Which of its CPUs the host lends is not ours to follow: partitions check. */
-static bool any_cpu(void *context, u32 id)
+static int ikc_host_free_number(void)
 {
-	return true;
-}
+	int number;
 
-static void enter(struct ikc_area *area, u32 number, const char *name)
-{
-	struct ikc_kernel *entry = &area->kernel[number];
-
-	memset(entry, 0, sizeof(*entry));
-	strscpy(entry->name, name, sizeof(entry->name));
-	entry->state = IKC_DOWN;
+	for (number = 1; number < IKC_MAX_KERNELS; number++)
+		if (ikc_host_facts[number].state == IKC_ABSENT)
+			return number;
+	return -ENOSPC;
 }
 
 int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
-		 bool (*owns_cpu)(void *context, u32 hardware_id), void *context)
+		 const u64 *cpu, u32 cpus)
 {
-	struct ikc_area *area = ikc_self.area;
+	struct ikc_facts *facts;
 	int number;
 
+	if (cpus > IKC_MAX_CPUS)
+		return -EINVAL;
 	mutex_lock(&ikc_peers_mutex);
-	for (number = 1; number < IKC_MAX_KERNELS; number++)
-		if (area->kernel[number].state == IKC_ABSENT)
-			break;
-	if (number == IKC_MAX_KERNELS) {
-		number = -ENOSPC;
-	} else {
-		struct ikc_kernel *entry = &area->kernel[number];
-
-		enter(area, number, name);
-		set_cpus(entry, owns_cpu, context);
+	number = ikc_host_free_number();
+	if (number > 0) {
+		facts = ikc_host_enter(ikc_self.area, number, name);
+		facts->cpus = cpus;
+		memcpy(facts->cpu, cpu, cpus * sizeof(*cpu));
 		while (ranges--)
-			add_ram(entry, range[ranges].start, range[ranges].size);
+			ikc_host_add_ram(facts, range[ranges].start, range[ranges].size);
+		ikc_host_set_state(number, IKC_DOWN);
 	}
 	mutex_unlock(&ikc_peers_mutex);
 	if (number > 0)
@@ -237,7 +264,7 @@ EXPORT_SYMBOL_GPL(ikc_host_add);
 void ikc_host_remove(u32 number)
 {
 	mutex_lock(&ikc_peers_mutex);
-	WRITE_ONCE(ikc_self.area->kernel[number].state, IKC_ABSENT);
+	ikc_host_set_state(number, IKC_ABSENT);
 	mutex_unlock(&ikc_peers_mutex);
 	ikc_poke_all();
 	ikc_peers_flush();	/* before the number can be another's */
@@ -246,18 +273,18 @@ EXPORT_SYMBOL_GPL(ikc_host_remove);
 
 u32 ikc_host_up(u32 number)
 {
-	struct ikc_kernel *entry = &ikc_self.area->kernel[number];
+	struct ikc_kernel *entry = ikc_entry(number);
+	struct ikc_facts *facts = &ikc_host_facts[number];
 	u32 life;
 
 	mutex_lock(&ikc_peers_mutex);
-	life = lives[number] % U16_MAX + 1;	/* goes on for a number used again */
-	lives[number] = life;
-	clear_ports(number);
+	life = facts->life % U16_MAX + 1;
+	WRITE_ONCE(facts->life, life);
+	ikc_host_clear_ports(number);
 	entry->ready = entry->chunks = entry->bells = entry->holds = 0;
 	memset(entry->bell, 0, sizeof(entry->bell));
-	entry->life = life;
-	WRITE_ONCE(running, running | BIT(number));
-	WRITE_ONCE(entry->state, IKC_UP);
+	WRITE_ONCE(ikc_host_running, ikc_host_running | BIT(number));
+	ikc_host_set_state(number, IKC_UP);
 	mutex_unlock(&ikc_peers_mutex);
 	return life;
 }
@@ -265,19 +292,18 @@ EXPORT_SYMBOL_GPL(ikc_host_up);
 
 void ikc_host_down(u32 number, bool stuck)
 {
-	struct ikc_kernel *entry = &ikc_self.area->kernel[number];
-	struct dead *dead = kmalloc(sizeof(*dead), GFP_KERNEL | __GFP_NOFAIL);
+	struct ikc_dead *dead = kmalloc(sizeof(*dead), GFP_KERNEL | __GFP_NOFAIL);
 
 	mutex_lock(&ikc_peers_mutex);
-	WRITE_ONCE(entry->state, IKC_DOWN);
-	WRITE_ONCE(entry->ready, 0);
+	ikc_host_set_state(number, stuck ? IKC_STUCK : IKC_DOWN);
+	WRITE_ONCE(ikc_entry(number)->ready, 0);
 	if (stuck) {
 		kfree(dead);
 	} else {
-		WRITE_ONCE(running, running & ~BIT(number));
-		clear_ports(number);
-		dead->owner = ikc_owner(number, lives[number]);
-		list_add_tail(&dead->link, &dead_list);
+		WRITE_ONCE(ikc_host_running, ikc_host_running & ~BIT(number));
+		ikc_host_clear_ports(number);
+		dead->owner = ikc_owner(number, ikc_host_facts[number].life);
+		list_add_tail(&dead->link, &ikc_host_dead);
 	}
 	mutex_unlock(&ikc_peers_mutex);
 	ikc_poke_all();
@@ -289,9 +315,9 @@ EXPORT_SYMBOL_GPL(ikc_host_down);
  * A kernel that runs and holds memory of @number, or -1.  Who runs is for us to say,
  * whatever a partition gone wild has written into the table.
  */
-static int holder_of(u32 number)
+static int ikc_host_holder(u32 number)
 {
-	u32 up = READ_ONCE(running);
+	u32 up = READ_ONCE(ikc_host_running);
 
 	if (ikc_holds(number))
 		return 0;
@@ -304,26 +330,27 @@ static int holder_of(u32 number)
 int ikc_host_wait_unheld(u32 number, unsigned int timeout_ms)
 {
 	smp_mb();	/* pairs with the one in ikc_hold(): it is seen down, or held */
-	wait_event_timeout(ikc_changed, holder_of(number) < 0, msecs_to_jiffies(timeout_ms));
-	return holder_of(number);
+	wait_event_timeout(ikc_changed, ikc_host_holder(number) < 0, msecs_to_jiffies(timeout_ms));
+	return ikc_host_holder(number);
 }
 EXPORT_SYMBOL_GPL(ikc_host_wait_unheld);
 
 /* ---- the area itself ---- */
 
-static void free_chunks(void)
+static void ikc_host_free_chunks(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < IKC_MAX_CHUNKS; i++) {
-		if (chunk_pages[i])
-			__free_pages(chunk_pages[i], CHUNK_ORDER);
-		chunk_pages[i] = NULL;
+		if (ikc_host_chunk[i])
+			__free_pages(ikc_host_chunk[i], IKC_CHUNK_ORDER);
+		ikc_host_chunk[i] = NULL;
 	}
 }
 
 int ikc_host_init(struct module *owner)
 {
+	struct ikc_facts *host;
 	struct ikc_area *area;
 	int ret;
 
@@ -332,24 +359,25 @@ int ikc_host_init(struct module *owner)
 	BUILD_BUG_ON(sizeof(struct ikc_port) * IKC_MAX_KERNELS * IKC_MAX_KERNELS * IKC_QUEUES >
 		     (IKC_RESERVED_SPANS - IKC_PORTS_SPAN) * IKC_SPAN_SIZE);
 
-	chunk_pages[0] = new_chunk(IKC_RESERVED_SPANS);
-	if (!chunk_pages[0])
+	ikc_host_chunk[0] = ikc_host_new_chunk(IKC_RESERVED_SPANS);
+	if (!ikc_host_chunk[0])
 		return -ENOMEM;
-	area = page_address(chunk_pages[0]) + IKC_AREA_SPAN * IKC_SPAN_SIZE;
+	area = page_address(ikc_host_chunk[0]) + IKC_AREA_SPAN * IKC_SPAN_SIZE;
 	area->version = IKC_VERSION;
 	area->size = sizeof(*area);
-	area->chunk[0] = page_to_phys(chunk_pages[0]);
+	area->chunk[0] = page_to_phys(ikc_host_chunk[0]);
 	area->chunks = area->usable = 1;
-	enter(area, 0, "host");
-	set_cpus(&area->kernel[0], any_cpu, NULL);
+	host = ikc_host_enter(area, 0, "host");
 	walk_iomem_res_desc(IORES_DESC_NONE, IORESOURCE_SYSTEM_RAM | IORESOURCE_BUSY, 0,
-			    -1, &area->kernel[0], add_ram_resource);
-	area->kernel[0].life = 1;
-	area->kernel[0].state = IKC_UP;
+			    -1, host, ikc_host_add_ram_resource);
+	host->life = 1;
+	host->state = IKC_UP;
+	ikc_host_publish(area, 0);
 	area->magic = IKC_MAGIC;
-	ret = ikc_attach(page_to_phys(chunk_pages[0]), 0, 1, owner);
+	ikc_look_also(ikc_host_look);
+	ret = ikc_attach_as(page_to_phys(ikc_host_chunk[0]), 0, 1, ikc_host_facts, owner);
 	if (ret)
-		free_chunks();
+		ikc_host_free_chunks();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(ikc_host_init);
@@ -357,6 +385,6 @@ EXPORT_SYMBOL_GPL(ikc_host_init);
 void ikc_host_exit(void)
 {
 	ikc_detach();
-	free_chunks();
+	ikc_host_free_chunks();
 }
 EXPORT_SYMBOL_GPL(ikc_host_exit);

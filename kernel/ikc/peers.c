@@ -1,63 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The other kernels: who is up, where their doorbells are, what memory is theirs.
- *
- * Who changes the table or a port counts up the `events` of those concerned and
- * rings; each kernel then compares the table with what it knows.
+ * What is known of the other kernels: who is up, where their doorbells are, what
+ * memory and CPUs are theirs.  And what follows from it alone: ringing them, holding
+ * their memory.
  */
+#include <linux/ctype.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/workqueue.h>
 
 #include "local.h"
 
-struct peer {
+struct ikc_peer {
 	u32 life;			/* 0: not up as far as we know */
 	u32 bells;
-	u64 cpus[4];			/* bitmap of hardware ids */
+	u32 page;			/* the larger of its pages and ours */
+	u32 cpus;
+	u64 cpu[IKC_MAX_CPUS];		/* hardware ids; none for the host */
+	u64 rung[IKC_MAX_BELLS];	/* bells that have been found to be its own */
 	u32 ranges;
 	struct ikc_range range[IKC_MAX_RANGES];
 };
 
-DEFINE_MUTEX(ikc_peers_mutex);
-
-static struct peer peers[IKC_MAX_KERNELS];
-/* Guards peers; written under ikc_peers_mutex as well. */
-static DEFINE_RAW_SPINLOCK(peers_lock);
-static u32 peers_up;			/* bitmap of peers[].life; under ikc_peers_mutex */
-static u32 present;			/* bitmap: it exists; under ikc_peers_mutex */
-static u32 holds[IKC_MAX_KERNELS];	/* holds_lock */
-static DEFINE_RAW_SPINLOCK(holds_lock);
-static u32 events_seen;			/* work only; a hint to others */
-
-static void look(struct work_struct *work);
-static DECLARE_WORK(look_work, look);
+static struct ikc_peer ikc_peers[IKC_MAX_KERNELS];
+/* Guards ikc_peers; written under ikc_peers_mutex as well. */
+static DEFINE_RAW_SPINLOCK(ikc_peers_lock);
+static u32 ikc_peers_bits;		/* bitmap of those with a life; under ikc_peers_mutex */
+static DEFINE_RAW_SPINLOCK(ikc_holds_lock);
+static u32 ikc_hold_count[IKC_MAX_KERNELS];	/* ikc_holds_lock */
+static u32 ikc_events_seen;		/* ikc_peers_looking() only; a hint to others */
+static struct work_struct ikc_look_work;
 
 /* ---- asking ---- */
 
 u32 ikc_peers_up(void)
 {
-	return READ_ONCE(peers_up);
+	return READ_ONCE(ikc_peers_bits);
 }
 
 u32 ikc_peer_life(unsigned int kernel)
 {
-	return READ_ONCE(peers[kernel].life);
+	return READ_ONCE(ikc_peers[kernel].life);
+}
+
+u32 ikc_peer_page(unsigned int kernel)
+{
+	return max_t(u32, READ_ONCE(ikc_peers[kernel].page), PAGE_SIZE);
 }
 
 int ikc_check_peer(unsigned int kernel)
 {
-	struct ikc_kernel *entry;
 	u32 life;
 
 	if (!ikc_attached())
 		return -ENODEV;
 	if (kernel >= IKC_MAX_KERNELS || kernel == ikc_self.number)
 		return -EINVAL;
-	entry = ikc_entry(kernel);
 	life = ikc_peer_life(kernel);
-	if (life && READ_ONCE(entry->ready) == life)
+	if (life && READ_ONCE(ikc_entry(kernel)->ready) == life)
 		return 0;
-	return READ_ONCE(entry->state) == IKC_ABSENT ? -ENXIO : -EHOSTDOWN;
+	return READ_ONCE(ikc_facts(kernel)->state) == IKC_ABSENT ? -ENXIO : -EHOSTDOWN;
 }
 
 bool ikc_kernel_ready(unsigned int kernel)
@@ -66,13 +68,20 @@ bool ikc_kernel_ready(unsigned int kernel)
 }
 EXPORT_SYMBOL_GPL(ikc_kernel_ready);
 
-static bool contains(const struct ikc_range *range, u64 start, u64 size)
+bool ikc_kernel_stuck(unsigned int kernel)
+{
+	return ikc_attached() && kernel < IKC_MAX_KERNELS &&
+	       READ_ONCE(ikc_facts(kernel)->state) == IKC_STUCK;
+}
+EXPORT_SYMBOL_GPL(ikc_kernel_stuck);
+
+static bool ikc_range_contains(const struct ikc_range *range, u64 start, u64 size)
 {
 	return start >= range->start && start - range->start < range->size &&
 	       size <= range->size - (start - range->start);
 }
 
-static bool touches(const struct ikc_range *range, u64 start, u64 size)
+static bool ikc_range_touches(const struct ikc_range *range, u64 start, u64 size)
 {
 	return start < range->start + range->size && range->start < start + size;
 }
@@ -90,13 +99,13 @@ bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size)
 
 	if (!size || start + size < start)
 		return false;
-	raw_spin_lock_irqsave(&peers_lock, flags);
-	for (i = 0; i < peers[kernel].ranges; i++)
-		owns |= contains(&peers[kernel].range[i], start, size);
+	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
+	for (i = 0; i < ikc_peers[kernel].ranges; i++)
+		owns |= ikc_range_contains(&ikc_peers[kernel].range[i], start, size);
 	for (k = 1; !kernel && k < IKC_MAX_KERNELS; k++)
-		for (i = 0; i < peers[k].ranges; i++)
-			owns &= !touches(&peers[k].range[i], start, size);
-	raw_spin_unlock_irqrestore(&peers_lock, flags);
+		for (i = 0; i < ikc_peers[k].ranges; i++)
+			owns &= !ikc_range_touches(&ikc_peers[k].range[i], start, size);
+	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
 	return owns;
 }
 EXPORT_SYMBOL_GPL(ikc_peer_owns);
@@ -106,54 +115,60 @@ unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX
 	unsigned int ranges = 0;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&peers_lock, flags);
+	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
 	if (kernel < IKC_MAX_KERNELS) {
-		ranges = peers[kernel].ranges;
-		memcpy(range, peers[kernel].range, ranges * sizeof(*range));
+		ranges = ikc_peers[kernel].ranges;
+		memcpy(range, ikc_peers[kernel].range, ranges * sizeof(*range));
 	}
-	raw_spin_unlock_irqrestore(&peers_lock, flags);
+	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
 	return ranges;
 }
 EXPORT_SYMBOL_GPL(ikc_peer_ranges);
 
 void ikc_kernel_name(unsigned int kernel, char name[IKC_NAME_LEN])
 {
-	*name = '\0';
+	unsigned int i = 0;
+
 	if (ikc_attached() && kernel < IKC_MAX_KERNELS)
-		strscpy(name, ikc_entry(kernel)->name, IKC_NAME_LEN);
+		for (; i < IKC_NAME_LEN - 1; i++) {
+			/* it may change while we look */
+			char ch = READ_ONCE(ikc_facts(kernel)->name[i]);
+
+			if (!ch)
+				break;
+			name[i] = isascii(ch) && isprint(ch) ? ch : '?';
+		}
+	memset(name + i, 0, IKC_NAME_LEN - i);
 }
 EXPORT_SYMBOL_GPL(ikc_kernel_name);
 
 unsigned int ikc_kernel_cpus(unsigned int kernel)
 {
-	unsigned int i, cpus = 0;
-
 	/* which of its CPUs the host lends is not in the table */
 	if (!ikc_attached() || !kernel || kernel >= IKC_MAX_KERNELS)
 		return 0;
-	for (i = 0; i < ARRAY_SIZE(ikc_entry(kernel)->cpus); i++)
-		cpus += hweight64(READ_ONCE(ikc_entry(kernel)->cpus[i]));
-	return cpus;
+	return min_t(u32, READ_ONCE(ikc_facts(kernel)->cpus), IKC_MAX_CPUS);
 }
 EXPORT_SYMBOL_GPL(ikc_kernel_cpus);
 
 /* ---- holding memory ---- */
 
-static void change_hold(unsigned int kernel, int by)
+static void ikc_change_hold(unsigned int kernel, int by)
 {
 	struct ikc_kernel *me = ikc_entry(ikc_self.number);
+	u32 *count = &ikc_hold_count[kernel];
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&holds_lock, flags);
-	holds[kernel] += by;
-	WRITE_ONCE(me->holds, holds[kernel] ? me->holds | BIT(kernel) :
-					      me->holds & ~BIT(kernel));
-	raw_spin_unlock_irqrestore(&holds_lock, flags);
+	raw_spin_lock_irqsave(&ikc_holds_lock, flags);
+	*count += by;
+	WRITE_ONCE(me->holds, *count ? me->holds | BIT(kernel) :
+				       me->holds & ~BIT(kernel));
+	raw_spin_unlock_irqrestore(&ikc_holds_lock, flags);
 }
 
 bool ikc_holds(unsigned int kernel)
 {
-	return READ_ONCE(holds[kernel]);
+	return READ_ONCE(ikc_hold_count[kernel]);
 }
 
 int ikc_hold(unsigned int kernel)
@@ -164,10 +179,10 @@ int ikc_hold(unsigned int kernel)
 	if (ret)
 		return ret;
 	life = ikc_peer_life(kernel);
-	change_hold(kernel, 1);
+	ikc_change_hold(kernel, 1);
 	smp_mb();	/* pairs with the one in ikc_host_wait_unheld() */
-	if (READ_ONCE(ikc_entry(kernel)->state) == IKC_UP &&
-	    READ_ONCE(ikc_entry(kernel)->life) == life)
+	if (READ_ONCE(ikc_facts(kernel)->state) == IKC_UP &&
+	    READ_ONCE(ikc_facts(kernel)->life) == life)
 		return 0;
 	ikc_unhold(kernel);
 	return -EHOSTDOWN;
@@ -178,44 +193,97 @@ void ikc_unhold(unsigned int kernel)
 {
 	/* who waits for it sees nothing of it used after that; a full barrier */
 	smp_mb();
-	change_hold(kernel, -1);
+	ikc_change_hold(kernel, -1);
 	ikc_poke(0);
 }
 EXPORT_SYMBOL_GPL(ikc_unhold);
 
 /* ---- ringing ---- */
 
-static bool ring_bell(unsigned int kernel, unsigned int queue)
+/* Does the table give @kernel this CPU? */
+static bool ikc_facts_have_cpu(unsigned int kernel, u64 cpu)
 {
-	struct shimos_bell bell;
-	unsigned long flags;
-	bool ours = false;
-	u32 bells;
+	const struct ikc_facts *facts = ikc_facts(kernel);
+	u32 cpus = min_t(u32, READ_ONCE(facts->cpus), IKC_MAX_CPUS), i;
 
-	bells = READ_ONCE(peers[kernel].bells);
-	if (!bells || !ikc_bell_read(&ikc_entry(kernel)->bell[queue % bells], &bell) ||
-	    bell.cpu >= 256)
+	if (READ_ONCE(facts->state) == IKC_ABSENT)
 		return false;
-	raw_spin_lock_irqsave(&peers_lock, flags);
-	ours = peers[kernel].cpus[bell.cpu / 64] >> bell.cpu % 64 & 1;
-	raw_spin_unlock_irqrestore(&peers_lock, flags);
-	if (ours)
-		ikc_arch_bell_ring(&bell);
-	return ours;
+	for (i = 0; i < cpus; i++)
+		if (READ_ONCE(facts->cpu[i]) == cpu)
+			return true;
+	return false;
+}
+
+/* A partition's CPUs are what KLoader gave it; the host's are no partition's. */
+static bool ikc_peer_has_cpu(unsigned int kernel, u64 cpu)
+{
+	const struct ikc_peer *peer = &ikc_peers[kernel];
+	bool has = !kernel;
+	unsigned int k;
+	u32 i;
+
+	lockdep_assert_held(&ikc_peers_lock);
+	for (i = 0; i < peer->cpus; i++)
+		has |= peer->cpu[i] == cpu;
+	for (k = 1; !kernel && k < IKC_MAX_KERNELS; k++)
+		has &= !ikc_facts_have_cpu(k, cpu);
+	return has;
+}
+
+/* A bell that this kernel has not rung before: is it the peer's, and harmless? */
+static bool ikc_peer_check_bell(unsigned int kernel, unsigned int bell, u64 place)
+{
+	struct ikc_peer *peer = &ikc_peers[kernel];
+	unsigned long flags;
+	bool good;
+
+	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
+	good = bell < peer->bells && ikc_arch_bell_valid(place) &&
+	       ikc_peer_has_cpu(kernel, SHIMOS_BELL_CPU(place));
+	if (good)
+		WRITE_ONCE(peer->rung[bell], place);
+	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
+	return good;
+}
+
+static void ikc_peer_ring_for(unsigned int kernel, unsigned int queue)
+{
+	u32 bells = READ_ONCE(ikc_peers[kernel].bells), bell;
+	u64 place;
+
+	if (!bells)
+		return;
+	bell = ikc_bell_index(queue, bells);
+	place = READ_ONCE(ikc_entry(kernel)->bell[bell]);
+	if (place & SHIMOS_BELL_READY &&
+	    (place == READ_ONCE(ikc_peers[kernel].rung[bell]) ||
+	     ikc_peer_check_bell(kernel, bell, place)))
+		ikc_arch_bell_ring(place);
+}
+
+void ikc_peer_ring(unsigned int kernel)
+{
+	ikc_peer_ring_for(kernel, 0);
 }
 
 void ikc_ring_queues(unsigned int kernel, u64 queues, unsigned int queue)
 {
 	/* a full barrier; pairs with the one in ikc_bell_moved() */
 	ikc_fetch_or64(&ikc_entry(kernel)->pending[ikc_self.number].queues, queues);
-	ring_bell(kernel, queue);
+	ikc_peer_ring_for(kernel, queue);
 }
 
 void ikc_peers_look(void)
 {
 	if (ikc_attached() && READ_ONCE(ikc_entry(ikc_self.number)->events) !=
-	    READ_ONCE(events_seen))
-		schedule_work(&look_work);
+	    READ_ONCE(ikc_events_seen))
+		schedule_work(&ikc_look_work);
+}
+
+void ikc_peers_looking(void)
+{
+	WRITE_ONCE(ikc_events_seen, READ_ONCE(ikc_entry(ikc_self.number)->events));
+	smp_mb();	/* what is counted later makes the work run again */
 }
 
 void ikc_poke(unsigned int kernel)
@@ -224,7 +292,7 @@ void ikc_poke(unsigned int kernel)
 	if (kernel == ikc_self.number)
 		ikc_peers_look();
 	else
-		ring_bell(kernel, 0);
+		ikc_peer_ring(kernel);
 }
 
 void ikc_poke_all(void)
@@ -236,124 +304,77 @@ void ikc_poke_all(void)
 			ikc_poke(kernel);
 }
 
-/* ---- looking ---- */
-
-/* Copy what KLoader says of a kernel. */
-static void learn(unsigned int kernel, u32 life)
+void ikc_peers_flush(void)
 {
-	struct ikc_kernel *entry = ikc_entry(kernel);
-	struct peer *peer = &peers[kernel];
-	unsigned long flags;
-	u32 i, bells = READ_ONCE(entry->bells);
-
-	raw_spin_lock_irqsave(&peers_lock, flags);
-	for (i = 0; i < ARRAY_SIZE(peer->cpus); i++)
-		peer->cpus[i] = READ_ONCE(entry->cpus[i]);
-	peer->ranges = min_t(u32, READ_ONCE(entry->ranges), IKC_MAX_RANGES);
-	for (i = 0; i < peer->ranges; i++) {
-		peer->range[i].start = READ_ONCE(entry->range[i].start);
-		peer->range[i].size = READ_ONCE(entry->range[i].size);
-	}
-	WRITE_ONCE(peer->bells, min_t(u32, bells, IKC_MAX_BELLS));
-	WRITE_ONCE(peer->life, life);
-	raw_spin_unlock_irqrestore(&peers_lock, flags);
+	schedule_work(&ikc_look_work);
+	flush_work(&ikc_look_work);
 }
 
-static void forget(unsigned int kernel)
-{
-	unsigned long flags;
+/* ---- learning ---- */
 
-	raw_spin_lock_irqsave(&peers_lock, flags);
-	memset(&peers[kernel], 0, sizeof(peers[kernel]));
-	raw_spin_unlock_irqrestore(&peers_lock, flags);
-}
-
-static void look_at(unsigned int kernel)
-{
-	struct ikc_kernel *entry = ikc_entry(kernel);
-	/* pairs with the release in ikc_attach() */
-	u32 ready = smp_load_acquire(&entry->ready);
-	u32 life = ikc_peer_life(kernel);
-
-	if (READ_ONCE(entry->state) != IKC_UP || ready != READ_ONCE(entry->life))
-		ready = 0;
-	if (life && life != ready) {
-		forget(kernel);
-		WRITE_ONCE(peers_up, peers_up & ~BIT(kernel));
-		ikc_queues_peer(kernel, false);
-		ikc_heap_recall(&ikc_self.heap, kernel);
-	}
-	if (READ_ONCE(entry->state) != IKC_ABSENT) {
-		present |= BIT(kernel);
-	} else if (present & BIT(kernel)) {
-		present &= ~BIT(kernel);
-		ikc_queues_gone(kernel);
-	}
-	if (ready && life != ready && !ikc_tx_prepare(kernel)) {
-		learn(kernel, ready);
-		WRITE_ONCE(peers_up, peers_up | BIT(kernel));
-		ikc_queues_peer(kernel, true);
-		/* it may have been poked when its bells were not known yet */
-		ring_bell(kernel, 0);
-	}
-}
-
-static void look(struct work_struct *work)
+/* What was found of bells may be wrong now: CPUs change hands. */
+static void ikc_peers_doubt(void)
 {
 	unsigned int kernel;
 
-	mutex_lock(&ikc_peers_mutex);
-	if (!ikc_attached() || !READ_ONCE(ikc_entry(ikc_self.number)->ready))
-		goto unlock;
-	WRITE_ONCE(events_seen, READ_ONCE(ikc_entry(ikc_self.number)->events));
-	smp_mb();	/* what is counted later makes the work run again */
-	/* before anybody can send here: what was usable before this kernel was counted */
-	ikc_area_update();
+	lockdep_assert_held(&ikc_peers_lock);
 	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
-		if (kernel != ikc_self.number)
-			look_at(kernel);
-	ikc_tx_update();
-	ikc_rx_update();
-	ikc_queues_update();
-	ikc_channels_update();
-	if (!ikc_self.number)
-		ikc_host_update();
-	ikc_queues_changed();
-unlock:
-	mutex_unlock(&ikc_peers_mutex);
-	wake_up_all(&ikc_changed);
+		memset(ikc_peers[kernel].rung, 0, sizeof(ikc_peers[kernel].rung));
 }
 
-/* Look now, and return when that is done.  May sleep. */
-void ikc_peers_flush(void)
+/* Programs of both map whole pages; what cannot be is not believed. */
+static u32 ikc_larger_page(u32 page)
 {
-	schedule_work(&look_work);
-	flush_work(&look_work);
+	return is_power_of_2(page) && page <= IKC_ALLOC_MAX ? max_t(u32, page, PAGE_SIZE) :
+							      PAGE_SIZE;
+}
+
+void ikc_peers_learn(unsigned int kernel, u32 life)
+{
+	const struct ikc_facts *facts = ikc_facts(kernel);
+	struct ikc_peer *peer = &ikc_peers[kernel];
+	unsigned long flags;
+	u32 i;
+
+	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
+	ikc_peers_doubt();
+	peer->cpus = min_t(u32, READ_ONCE(facts->cpus), IKC_MAX_CPUS);
+	for (i = 0; i < peer->cpus; i++)
+		peer->cpu[i] = READ_ONCE(facts->cpu[i]);
+	peer->ranges = min_t(u32, READ_ONCE(facts->ranges), IKC_MAX_RANGES);
+	for (i = 0; i < peer->ranges; i++) {
+		peer->range[i].start = READ_ONCE(facts->range[i].start);
+		peer->range[i].size = READ_ONCE(facts->range[i].size);
+	}
+	WRITE_ONCE(peer->page, ikc_larger_page(READ_ONCE(ikc_entry(kernel)->page_size)));
+	WRITE_ONCE(peer->bells, min_t(u32, READ_ONCE(ikc_entry(kernel)->bells),
+				      IKC_MAX_BELLS));
+	WRITE_ONCE(peer->life, life);
+	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
+	if (life)
+		WRITE_ONCE(ikc_peers_bits, ikc_peers_bits | BIT(kernel));
+}
+
+void ikc_peers_forget(unsigned int kernel)
+{
+	unsigned long flags;
+
+	WRITE_ONCE(ikc_peers_bits, ikc_peers_bits & ~BIT(kernel));
+	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
+	ikc_peers_doubt();
+	memset(&ikc_peers[kernel], 0, sizeof(ikc_peers[kernel]));
+	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
 }
 
 /* What KLoader says of this kernel itself: its memory is no other's. */
-void ikc_peers_init(void)
+void ikc_peers_init(work_func_t look)
 {
-	learn(ikc_self.number, 0);
+	INIT_WORK(&ikc_look_work, look);
+	ikc_peers_learn(ikc_self.number, 0);
 }
 
-/* This kernel leaves: forget all others. */
+/* Nobody is looking any more, nor will. */
 void ikc_peers_exit(void)
 {
-	unsigned int kernel;
-
-	mutex_lock(&ikc_peers_mutex);
-	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++) {
-		if (ikc_peer_life(kernel))
-			ikc_queues_peer(kernel, false);
-		forget(kernel);
-	}
-	WRITE_ONCE(peers_up, 0);
-	ikc_channels_update();
-	mutex_unlock(&ikc_peers_mutex);
-}
-
-void ikc_peers_quiet(void)
-{
-	cancel_work_sync(&look_work);
+	cancel_work_sync(&ikc_look_work);
 }

@@ -16,7 +16,7 @@
 
 #include "local.h"
 
-struct queue {
+struct ikc_queue {
 	const struct ikc_queue_ops *ops;
 	void *context;
 	u32 slots, slot_size;
@@ -27,24 +27,23 @@ struct queue {
 };
 
 /* Changed under ikc_peers_mutex; doorbells and readers look under RCU. */
-static struct queue __rcu *queues[IKC_QUEUES];
+static struct ikc_queue __rcu *ikc_queues[IKC_QUEUES];
 
-static struct queue *held_queue(unsigned int number)
+static struct ikc_queue *ikc_queue_held(unsigned int number)
 {
-	return rcu_dereference_protected(queues[number],
+	return rcu_dereference_protected(ikc_queues[number],
 					 lockdep_is_held(&ikc_peers_mutex));
 }
 
 void ikc_queue_rang(unsigned int kernel, unsigned int number)
 {
-	struct queue *queue = rcu_dereference(queues[number]);
+	struct ikc_queue *queue = rcu_dereference(ikc_queues[number]);
 
 	if (queue)
 		queue->ops->notify(queue->context, kernel);
-	ikc_channel_rang(kernel, number);
 }
 
-static void add_sender(struct queue *queue, unsigned int number, unsigned int kernel)
+static void ikc_queue_add_sender(struct ikc_queue *queue, unsigned int number, unsigned int kernel)
 {
 	unsigned long flags;
 	struct ikc_rx *rx;
@@ -64,7 +63,7 @@ static void add_sender(struct queue *queue, unsigned int number, unsigned int ke
 	ikc_rx_publish(rx);
 }
 
-static void remove_sender(struct queue *queue, unsigned int kernel)
+static void ikc_queue_remove_sender(struct ikc_queue *queue, unsigned int kernel)
 {
 	struct ikc_rx *rx = queue->rx[kernel];
 	unsigned long flags;
@@ -86,14 +85,14 @@ void ikc_queues_peer(unsigned int kernel, bool up)
 	if (!up)
 		ikc_tx_detach_all(kernel);
 	for (number = 0; number < IKC_QUEUES; number++) {
-		struct queue *queue = held_queue(number);
+		struct ikc_queue *queue = ikc_queue_held(number);
 
 		if (!queue)
 			continue;
 		if (up)
-			add_sender(queue, number, kernel);
+			ikc_queue_add_sender(queue, number, kernel);
 		else
-			remove_sender(queue, kernel);
+			ikc_queue_remove_sender(queue, kernel);
 		if (queue->ops->peer)
 			queue->ops->peer(queue->context, kernel, up);
 	}
@@ -106,7 +105,7 @@ void ikc_queues_gone(unsigned int kernel)
 
 	lockdep_assert_held(&ikc_peers_mutex);
 	for (number = 0; number < IKC_QUEUES; number++) {
-		struct queue *queue = held_queue(number);
+		struct ikc_queue *queue = ikc_queue_held(number);
 
 		if (queue && queue->ops->gone)
 			queue->ops->gone(queue->context, kernel);
@@ -119,7 +118,7 @@ void ikc_queues_changed(void)
 
 	lockdep_assert_held(&ikc_peers_mutex);
 	for (number = 0; number < IKC_QUEUES; number++) {
-		struct queue *queue = held_queue(number);
+		struct ikc_queue *queue = ikc_queue_held(number);
 
 		if (queue && queue->ops->changed)
 			queue->ops->changed(queue->context);
@@ -133,15 +132,15 @@ void ikc_queues_update(void)
 
 	lockdep_assert_held(&ikc_peers_mutex);
 	for (number = 0; number < IKC_QUEUES; number++) {
-		struct queue *queue = held_queue(number);
+		struct ikc_queue *queue = ikc_queue_held(number);
 
 		for (kernel = 0; queue && kernel < IKC_MAX_KERNELS; kernel++) {
 			struct ikc_rx *rx = queue->rx[kernel];
 
 			if (!rx || !rx->ring.broken || ikc_rx_attached(rx))
 				continue;
-			remove_sender(queue, kernel);
-			add_sender(queue, number, kernel);
+			ikc_queue_remove_sender(queue, kernel);
+			ikc_queue_add_sender(queue, number, kernel);
 		}
 	}
 }
@@ -149,7 +148,7 @@ void ikc_queues_update(void)
 int ikc_queue_open_any(unsigned int number, u32 slots, u32 slot_size,
 		       const struct ikc_queue_ops *ops, void *context)
 {
-	struct queue *queue;
+	struct ikc_queue *queue;
 	unsigned int kernel;
 	int ret = 0;
 
@@ -170,15 +169,15 @@ int ikc_queue_open_any(unsigned int number, u32 slots, u32 slot_size,
 	spin_lock_init(&queue->lock);
 
 	mutex_lock(&ikc_peers_mutex);
-	if (held_queue(number)) {
+	if (ikc_queue_held(number)) {
 		ret = -EBUSY;
 		kfree(queue);
 		goto unlock;
 	}
-	rcu_assign_pointer(queues[number], queue);
+	rcu_assign_pointer(ikc_queues[number], queue);
 	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
 		if (kernel != ikc_self.number && ikc_peer_life(kernel))
-			add_sender(queue, number, kernel);
+			ikc_queue_add_sender(queue, number, kernel);
 unlock:
 	mutex_unlock(&ikc_peers_mutex);
 	return ret;
@@ -212,27 +211,27 @@ EXPORT_SYMBOL_GPL(ikc_queue_close);
 
 void ikc_queue_close_any(unsigned int number)
 {
-	struct queue *queue;
+	struct ikc_queue *queue;
 	unsigned int kernel;
 
 	mutex_lock(&ikc_peers_mutex);
-	queue = held_queue(number);
-	RCU_INIT_POINTER(queues[number], NULL);
+	queue = ikc_queue_held(number);
+	RCU_INIT_POINTER(ikc_queues[number], NULL);
 	mutex_unlock(&ikc_peers_mutex);
 	synchronize_rcu();
 	if (!queue)
 		return;
 	mutex_lock(&ikc_peers_mutex);
 	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
-		remove_sender(queue, kernel);
+		ikc_queue_remove_sender(queue, kernel);
 	mutex_unlock(&ikc_peers_mutex);
 	kfree(queue);
 }
 
 /* ---- reading ---- */
 
-static int read_from(struct queue *queue, unsigned int kernel, void *data, u32 size,
-		     u32 *len)
+static int ikc_queue_read_from(struct ikc_queue *queue, unsigned int kernel, void *data, u32 size,
+			       u32 *len)
 {
 	struct ikc_rx *rx = queue->rx[kernel];
 	int ret;
@@ -248,8 +247,8 @@ static int read_from(struct queue *queue, unsigned int kernel, void *data, u32 s
 }
 
 /* Senders take turns: those behind the last one first. */
-static int read_next(struct queue *queue, void *data, u32 size, u32 *len,
-		     unsigned int *sender)
+static int ikc_queue_read_next(struct ikc_queue *queue, void *data, u32 size, u32 *len,
+			       unsigned int *sender)
 {
 	u32 behind = queue->senders & ~(BIT(queue->last + 1) - 1);
 	u32 rest = queue->senders & ~behind;
@@ -259,19 +258,19 @@ static int read_next(struct queue *queue, void *data, u32 size, u32 *len,
 
 		*sender = __ffs(*turn);
 		*turn &= *turn - 1;
-		if (!read_from(queue, *sender, data, size, len))
+		if (!ikc_queue_read_from(queue, *sender, data, size, len))
 			return 0;
 	}
 	return -EAGAIN;
 }
 
 /* Take the next message; @check, if given, may find that it is nonsense. */
-static int receive(unsigned int number, void *data, u32 size, u32 *len,
-		   unsigned int *sender, const char *(*check)(void *data, u32 len,
-							      unsigned int sender))
+static int ikc_queue_receive(unsigned int number, void *data, u32 size, u32 *len,
+			     unsigned int *sender, const char *(*check)(void *data, u32 len,
+									unsigned int sender))
 {
 	bool ring_back = false;
-	struct queue *queue;
+	struct ikc_queue *queue;
 	unsigned long flags;
 	const char *wrong;
 	int ret = -EINVAL;
@@ -279,11 +278,11 @@ static int receive(unsigned int number, void *data, u32 size, u32 *len,
 	if (number >= IKC_QUEUES)
 		return ret;
 	rcu_read_lock();
-	queue = rcu_dereference(queues[number]);
+	queue = rcu_dereference(ikc_queues[number]);
 	if (queue) {
 		spin_lock_irqsave(&queue->lock, flags);
 		do {
-			ret = read_next(queue, data, size, len, sender);
+			ret = ikc_queue_read_next(queue, data, size, len, sender);
 			wrong = !ret && check ? check(data, *len, *sender) : NULL;
 			if (wrong)
 				ikc_rx_break(queue->rx[*sender], wrong);
@@ -302,11 +301,11 @@ static int receive(unsigned int number, void *data, u32 size, u32 *len,
 
 int ikc_receive(unsigned int number, void *data, u32 size, u32 *len, unsigned int *sender)
 {
-	return receive(number, data, size, len, sender, NULL);
+	return ikc_queue_receive(number, data, size, len, sender, NULL);
 }
 
 /* What is wrong with a packet; NULL: nothing. */
-static const char *check_packet(void *data, u32 len, unsigned int sender)
+static const char *ikc_queue_check_packet(void *data, u32 len, unsigned int sender)
 {
 	struct ikc_packet *pkt = data;
 
@@ -331,7 +330,7 @@ int ikc_read(struct ikc_packet *pkt, unsigned int number)
 {
 	unsigned int sender;
 	u32 len;
-	int ret = receive(number, pkt, sizeof(*pkt), &len, &sender, check_packet);
+	int ret = ikc_queue_receive(number, pkt, sizeof(*pkt), &len, &sender, ikc_queue_check_packet);
 
 	if (!ret)
 		pkt->sender = sender;
@@ -343,14 +342,14 @@ bool ikc_queue_arm(unsigned int number)
 {
 	u32 back = 0;			/* kernels that wait for room */
 	bool sleep = true;
-	struct queue *queue;
+	struct ikc_queue *queue;
 	unsigned long flags;
 	u32 senders;
 
 	if (number >= IKC_QUEUES)
 		return true;
 	rcu_read_lock();
-	queue = rcu_dereference(queues[number]);
+	queue = rcu_dereference(ikc_queues[number]);
 	if (queue) {
 		spin_lock_irqsave(&queue->lock, flags);
 		for (senders = queue->senders; senders; senders &= senders - 1) {

@@ -11,7 +11,14 @@
 #include "local.h"
 
 /* Rings that are closed here but still attached there.  ikc_peers_mutex. */
-static LIST_HEAD(dying);
+static LIST_HEAD(ikc_rx_dying);
+
+/* A program maps whole pages of a channel's ring, here and there. */
+static u32 ikc_rx_granule(unsigned int sender, unsigned int queue)
+{
+	return queue < IKC_FIRST_CHANNEL ? IKC_RING_ALIGN :
+					   max_t(u32, IKC_RING_ALIGN, ikc_peer_page(sender));
+}
 
 struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 			     u32 slot_size)
@@ -24,8 +31,7 @@ struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 	rx = kzalloc(sizeof(*rx), GFP_KERNEL);
 	if (!rx)
 		return ERR_PTR(-ENOMEM);
-	/* whole pages, which a program may map */
-	rx->bytes = PAGE_ALIGN(bytes);
+	rx->bytes = ALIGN(bytes, ikc_rx_granule(sender, queue));
 	ring = ikc_alloc(rx->bytes);
 	if (!ring) {
 		kfree(rx);
@@ -58,7 +64,7 @@ void ikc_rx_publish(struct ikc_rx *rx)
 }
 
 /* Blocks in packets that nobody will read; a dead sender's are the host's to take. */
-static void drop_unread(struct ikc_rx *rx)
+static void ikc_rx_drop_unread(struct ikc_rx *rx)
 {
 	u32 owner = ikc_owner(rx->sender, rx->life);
 	u32 budget = rx->ring.slots, len;
@@ -73,9 +79,9 @@ static void drop_unread(struct ikc_rx *rx)
 }
 
 /* The sender has let go: nothing more comes. */
-static void rx_free(struct ikc_rx *rx)
+static void ikc_rx_free(struct ikc_rx *rx)
 {
-	drop_unread(rx);
+	ikc_rx_drop_unread(rx);
 	ikc_free(rx->ring.ring);
 	kfree(rx);
 }
@@ -95,10 +101,10 @@ void ikc_rx_destroy(struct ikc_rx *rx)
 		WRITE_ONCE(port->ring, 0);
 	smp_mb();	/* pairs with the one in ikc_tx_attach() */
 	if (ikc_rx_attached(rx)) {
-		list_add_tail(&rx->dying, &dying);
+		list_add_tail(&rx->dying, &ikc_rx_dying);
 		ikc_poke(rx->sender);
 	} else {
-		rx_free(rx);
+		ikc_rx_free(rx);
 	}
 }
 
@@ -107,11 +113,11 @@ void ikc_rx_update(void)
 {
 	struct ikc_rx *rx, *next;
 
-	list_for_each_entry_safe(rx, next, &dying, dying) {
+	list_for_each_entry_safe(rx, next, &ikc_rx_dying, dying) {
 		if (ikc_rx_attached(rx))
 			continue;
 		list_del(&rx->dying);
-		rx_free(rx);
+		ikc_rx_free(rx);
 	}
 }
 
@@ -120,7 +126,7 @@ void ikc_rx_exit(void)
 {
 	struct ikc_rx *rx, *next;
 
-	list_for_each_entry_safe(rx, next, &dying, dying) {
+	list_for_each_entry_safe(rx, next, &ikc_rx_dying, dying) {
 		list_del(&rx->dying);
 		kfree(rx);
 	}

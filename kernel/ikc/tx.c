@@ -10,13 +10,13 @@
 #include "local.h"
 
 /* All writing ends to one kernel; made when first needed, kept until detach. */
-static struct ikc_tx *tx_table[IKC_MAX_KERNELS];
+static struct ikc_tx *ikc_tx_table[IKC_MAX_KERNELS];
 
 /* The end for a queue of a kernel that is up, or NULL.  Any context. */
 struct ikc_tx *ikc_tx_find(unsigned int kernel, unsigned int queue)
 {
 	/* pairs with the release in ikc_tx_prepare() */
-	struct ikc_tx *table = smp_load_acquire(&tx_table[kernel]);
+	struct ikc_tx *table = smp_load_acquire(&ikc_tx_table[kernel]);
 
 	return table ? &table[queue] : NULL;
 }
@@ -28,7 +28,7 @@ int ikc_tx_prepare(unsigned int kernel)
 	unsigned int queue;
 
 	lockdep_assert_held(&ikc_peers_mutex);
-	if (tx_table[kernel])
+	if (ikc_tx_table[kernel])
 		return 0;
 	table = kvcalloc(IKC_QUEUES, sizeof(*table), GFP_KERNEL);
 	if (!table)
@@ -36,11 +36,11 @@ int ikc_tx_prepare(unsigned int kernel)
 	for (queue = 0; queue < IKC_QUEUES; queue++)
 		raw_spin_lock_init(&table[queue].lock);
 	/* pairs with the acquire in ikc_tx_find() */
-	smp_store_release(&tx_table[kernel], table);
+	smp_store_release(&ikc_tx_table[kernel], table);
 	return 0;
 }
 
-bool ikc_is_open(unsigned int kernel, unsigned int queue)
+bool ikc_tx_open(unsigned int kernel, unsigned int queue)
 {
 	struct ikc_port *port = ikc_port(kernel, ikc_self.number, queue);
 
@@ -57,7 +57,7 @@ int ikc_queue_wait(unsigned int kernel, unsigned int queue, unsigned int timeout
 	if (kernel >= IKC_MAX_KERNELS || kernel == ikc_self.number || queue >= IKC_QUEUES)
 		return -EINVAL;
 	/* woken after each look at the table and the ports */
-	left = wait_event_interruptible_timeout(ikc_changed, ikc_is_open(kernel, queue),
+	left = wait_event_interruptible_timeout(ikc_changed, ikc_tx_open(kernel, queue),
 						msecs_to_jiffies(timeout_ms));
 	return left < 0 ? -EINTR : left ? 0 : -ETIME;
 }
@@ -87,14 +87,14 @@ int ikc_tx_attach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue,
 	}
 	bytes = ikc_heap_size(&ikc_self.heap, offset);
 	ret = -EPROTO;
-	if (bytes >= PAGE_SIZE && !(offset % PAGE_SIZE) &&
+	if (bytes >= IKC_RING_ALIGN && !(offset % IKC_RING_ALIGN) &&
 	    ikc_heap_owner(&ikc_self.heap, offset) ==
 	    ikc_owner(kernel, ikc_peer_life(kernel)))
 		ret = ikc_producer_init(&tx->ring, ikc_pointer(offset), bytes);
 	if (ret)
 		goto let_go;
 	tx->offset = offset;
-	tx->bytes = PAGE_ALIGN(ikc_ring_bytes(tx->ring.slots, tx->ring.slot_size));
+	tx->bytes = bytes;
 	tx->user = user;
 	tx->complained = false;
 	/* for what an earlier writer may have left in the ring without a word */
@@ -129,7 +129,7 @@ void ikc_tx_detach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 	}
 }
 
-static bool is_stale(const struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+static bool ikc_tx_is_stale(const struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 {
 	return tx->offset && tx->offset !=
 	       READ_ONCE(ikc_port(kernel, ikc_self.number, queue)->ring);
@@ -141,10 +141,10 @@ void ikc_tx_update(void)
 	unsigned int kernel, queue;
 
 	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++)
-		for (queue = 0; tx_table[kernel] && queue < IKC_QUEUES; queue++) {
-			struct ikc_tx *tx = &tx_table[kernel][queue];
+		for (queue = 0; ikc_tx_table[kernel] && queue < IKC_QUEUES; queue++) {
+			struct ikc_tx *tx = &ikc_tx_table[kernel][queue];
 
-			if (!tx->user && is_stale(tx, kernel, queue))
+			if (!tx->user && ikc_tx_is_stale(tx, kernel, queue))
 				ikc_tx_detach(tx, kernel, queue);
 		}
 }
@@ -154,8 +154,8 @@ void ikc_tx_detach_all(unsigned int kernel)
 {
 	unsigned int queue;
 
-	for (queue = 0; tx_table[kernel] && queue < IKC_QUEUES; queue++) {
-		struct ikc_tx *tx = &tx_table[kernel][queue];
+	for (queue = 0; ikc_tx_table[kernel] && queue < IKC_QUEUES; queue++) {
+		struct ikc_tx *tx = &ikc_tx_table[kernel][queue];
 
 		if (tx->offset && !tx->user)
 			ikc_tx_detach(tx, kernel, queue);
@@ -167,15 +167,15 @@ void ikc_tx_exit(void)
 	unsigned int kernel;
 
 	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++) {
-		kvfree(tx_table[kernel]);
-		tx_table[kernel] = NULL;
+		kvfree(ikc_tx_table[kernel]);
+		ikc_tx_table[kernel] = NULL;
 	}
 }
 
 /* ---- writing ---- */
 
 /* The writing end for a queue of @kernel, or an error. */
-static struct ikc_tx *find_end(unsigned int kernel, unsigned int queue)
+static struct ikc_tx *ikc_tx_find_end(unsigned int kernel, unsigned int queue)
 {
 	struct ikc_tx *tx = NULL;
 	int ret;
@@ -194,9 +194,9 @@ static struct ikc_tx *find_end(unsigned int kernel, unsigned int queue)
  * The reader closed the ring: what was written there now would get lost.  Caller
  * holds tx->lock.
  */
-static void drop_stale(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+static void ikc_tx_drop_stale(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 {
-	if (!is_stale(tx, kernel, queue))
+	if (!ikc_tx_is_stale(tx, kernel, queue))
 		return;
 	tx->offset = 0;
 	/* as in ikc_tx_detach() */
@@ -205,7 +205,7 @@ static void drop_stale(struct ikc_tx *tx, unsigned int kernel, unsigned int queu
 }
 
 /* Caller holds tx->lock: the kernel is up and may be written to. */
-static int get_attached(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+static int ikc_tx_get_attached(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 {
 	/* under the lock: who forgets a peer detaches after that */
 	int ret = ikc_check_peer(kernel);
@@ -214,11 +214,11 @@ static int get_attached(struct ikc_tx *tx, unsigned int kernel, unsigned int que
 		return ret;
 	if (tx->user)
 		return -EBUSY;
-	drop_stale(tx, kernel, queue);
+	ikc_tx_drop_stale(tx, kernel, queue);
 	return tx->offset ? 0 : ikc_tx_attach(tx, kernel, queue, NULL);
 }
 
-static void complain(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+static void ikc_tx_complain(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 {
 	if (!tx->complained)
 		pr_warn("queue %u of kernel %u is broken: its reader wrote nonsense into the ring\n",
@@ -231,17 +231,17 @@ static void complain(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
  * the lock: who forgets a dead receiver detaches under it, and then recalls what
  * is on its way there.
  */
-static int send(unsigned int kernel, unsigned int queue, const void *data, u32 len,
-		u64 block)
+static int ikc_tx_send(unsigned int kernel, unsigned int queue, const void *data, u32 len,
+		       u64 block)
 {
-	struct ikc_tx *tx = find_end(kernel, queue);
+	struct ikc_tx *tx = ikc_tx_find_end(kernel, queue);
 	unsigned long flags;
 	int ret;
 
 	if (IS_ERR(tx))
 		return PTR_ERR(tx);
 	raw_spin_lock_irqsave(&tx->lock, flags);
-	ret = get_attached(tx, kernel, queue);
+	ret = ikc_tx_get_attached(tx, kernel, queue);
 	/* on its way before the receiver can hear of it */
 	if (!ret && block)
 		ret = ikc_heap_send(&ikc_self.heap, block, kernel);
@@ -251,7 +251,7 @@ static int send(unsigned int kernel, unsigned int queue, const void *data, u32 l
 	if (ret && block)
 		ikc_heap_unsend(&ikc_self.heap, block, kernel);
 	if (ret == -EBADMSG)
-		complain(tx, kernel, queue);
+		ikc_tx_complain(tx, kernel, queue);
 unlock:
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
 	return ret;
@@ -259,7 +259,7 @@ unlock:
 
 int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
 {
-	return send(kernel, queue, data, len, 0);
+	return ikc_tx_send(kernel, queue, data, len, 0);
 }
 
 int ikc_write(const struct ikc_packet *pkt, unsigned int kernel, unsigned int queue)
@@ -272,13 +272,13 @@ int ikc_write(const struct ikc_packet *pkt, unsigned int kernel, unsigned int qu
 		return -EINVAL;
 	if (shared && !pkt->data)
 		return -EFAULT;
-	return send(kernel, queue, pkt, sizeof(*pkt), shared ? pkt->data : 0);
+	return ikc_tx_send(kernel, queue, pkt, sizeof(*pkt), shared ? pkt->data : 0);
 }
 EXPORT_SYMBOL_GPL(ikc_write);
 
 int ikc_notify(unsigned int kernel, unsigned int queue)
 {
-	struct ikc_tx *tx = find_end(kernel, queue);
+	struct ikc_tx *tx = ikc_tx_find_end(kernel, queue);
 	unsigned long flags;
 	bool ring;
 	int ret;
@@ -286,7 +286,7 @@ int ikc_notify(unsigned int kernel, unsigned int queue)
 	if (IS_ERR(tx))
 		return PTR_ERR(tx);
 	raw_spin_lock_irqsave(&tx->lock, flags);
-	ret = get_attached(tx, kernel, queue);
+	ret = ikc_tx_get_attached(tx, kernel, queue);
 	ring = !ret && ikc_must_ring(&tx->ring);
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
 	if (ring)
@@ -307,14 +307,14 @@ EXPORT_SYMBOL_GPL(ikc_ring);
 
 bool ikc_wait_for_room_in(unsigned int kernel, unsigned int queue)
 {
-	struct ikc_tx *tx = find_end(kernel, queue);
+	struct ikc_tx *tx = ikc_tx_find_end(kernel, queue);
 	bool sleep = false, ring = false;
 	unsigned long flags;
 
 	if (IS_ERR(tx))
 		return false;
 	raw_spin_lock_irqsave(&tx->lock, flags);
-	if (!get_attached(tx, kernel, queue)) {
+	if (!ikc_tx_get_attached(tx, kernel, queue)) {
 		/* the reader must know of what is there, else both would wait */
 		ring = ikc_must_ring(&tx->ring);
 		sleep = ikc_wait_for_room(&tx->ring);

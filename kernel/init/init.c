@@ -18,7 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-static void die(const char *format, ...)
+static void init_die(const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -33,40 +33,40 @@ static void die(const char *format, ...)
 	exit(1);
 }
 
-static void load(const char *path)
+static void init_load_module(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		die("shimos: init: cannot open %s: %s\n", path, strerror(errno));
+		init_die("shimos: init: cannot open %s: %s\n", path, strerror(errno));
 	if (syscall(SYS_finit_module, fd, "", 0) && errno != EEXIST)
-		die("shimos: init: cannot load %s: %s\n", path, strerror(errno));
+		init_die("shimos: init: cannot load %s: %s\n", path, strerror(errno));
 	close(fd);
 }
 
 /* The tool has written which, in which order: a path per line. */
-static void load_all(const char *list)
+static void init_load_modules(const char *list)
 {
 	FILE *file = fopen(list, "re");
 	char path[256];
 
 	if (!file)
-		die("shimos: init: cannot open %s: %s\n", list, strerror(errno));
+		init_die("shimos: init: cannot open %s: %s\n", list, strerror(errno));
 	while (fgets(path, sizeof(path), file)) {
 		path[strcspn(path, "\n")] = '\0';
 		if (*path)
-			load(path);
+			init_load_module(path);
 	}
 	fclose(file);
 }
 
 /* The console exists since the agent is there. */
-static void open_console(void)
+static void init_open_console(void)
 {
 	int fd = open("/dev/console", O_RDWR);
 
 	if (fd < 0)
-		die("shimos: init: cannot open /dev/console: %s\n", strerror(errno));
+		init_die("shimos: init: cannot open /dev/console: %s\n", strerror(errno));
 	dup2(fd, 0);
 	dup2(fd, 1);
 	dup2(fd, 2);
@@ -84,11 +84,11 @@ int main(int argc, char **argv)
 	mkdir("/dev", 0755);
 	mknod("/dev/console", S_IFCHR | 0600, makedev(5, 1));
 	mknod("/dev/kmsg", S_IFCHR | 0644, makedev(1, 11));
-	load_all("/shimos/modules");
-	open_console();
+	init_load_modules("/shimos/modules");
+	init_open_console();
 	unsetenv("SHIMOS_INIT");
 	argv[0] = (char *)init;
 	execv(init, argv);
-	die("shimos: init: cannot execute %s: %s\n", init, strerror(errno));
+	init_die("shimos: init: cannot execute %s: %s\n", init, strerror(errno));
 	return 1;
 }

@@ -12,14 +12,14 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 
-#include "kloader.h"
+#include "arch.h"
 
 #define KERNEL_OFFSET	SZ_16M		/* below: boot structures and some RAM */
 #define IMAGE_MAX	SZ_512M
 #define RAM_SLACK	SZ_32M		/* beyond image and initrd, to get going */
 
 /* A page at a time: faster than memcpy() where `rep movsb` is slow. */
-void copy_pages(void *to, const void *from, u64 size)
+void image_copy_pages(void *to, const void *from, u64 size)
 {
 	u64 at;
 
@@ -30,7 +30,7 @@ void copy_pages(void *to, const void *from, u64 size)
 	}
 }
 
-static struct file *open_image(int fd, const char *what, u64 *size,
+static struct file *image_open(int fd, const char *what, u64 *size,
 			       struct complaint *c)
 {
 	struct file *file = fget(fd);
@@ -38,17 +38,17 @@ static struct file *open_image(int fd, const char *what, u64 *size,
 	int ret;
 
 	if (!file) {
-		ret = refuse(c, -EBADF, "the %s's file descriptor %d is not open", what, fd);
+		ret = shimos_refuse(c, -EBADF, "the %s's file descriptor %d is not open", what, fd);
 		return ERR_PTR(ret);
 	}
 	length = i_size_read(file_inode(file));
 	if (!S_ISREG(file_inode(file)->i_mode) || !(file->f_mode & FMODE_READ))
-		ret = refuse(c, -EINVAL, "the %s is not a regular file open for reading", what);
+		ret = shimos_refuse(c, -EINVAL, "the %s is not a regular file open for reading", what);
 	else if (!length)
-		ret = refuse(c, -ENOEXEC, "the %s is empty", what);
+		ret = shimos_refuse(c, -ENOEXEC, "the %s is empty", what);
 	else if (length > IMAGE_MAX)
-		ret = refuse(c, -EFBIG, "the %s has %llu MiB; at most %u MiB are taken",
-			     what, (u64)length >> 20, IMAGE_MAX >> 20);
+		ret = shimos_refuse(c, -EFBIG, "the %s has %llu MiB; at most %u MiB are taken",
+				    what, (u64)length >> 20, IMAGE_MAX >> 20);
 	else
 		ret = 0;
 	if (ret) {
@@ -59,7 +59,7 @@ static struct file *open_image(int fd, const char *what, u64 *size,
 	return file;
 }
 
-static int read_image(struct file *file, void *to, u64 size,
+static int image_read(struct file *file, void *to, u64 size,
 		      enum kernel_read_file_id id, const char *what,
 		      struct complaint *c)
 {
@@ -67,24 +67,24 @@ static int read_image(struct file *file, void *to, u64 size,
 	ssize_t got = kernel_read_file(file, 0, &to, size, &file_size, id);
 
 	if (got < 0)
-		return refuse(c, got, "reading the %s failed with error %zd%s", what, got,
-			      got == -ETXTBSY ? ": it is open for writing" : "");
+		return shimos_refuse(c, got, "reading the %s failed with error %zd%s", what, got,
+				     got == -ETXTBSY ? ": it is open for writing" : "");
 	if (got != size)
-		return refuse(c, -EIO, "the %s changed while it was read", what);
+		return shimos_refuse(c, -EIO, "the %s changed while it was read", what);
 	return 0;
 }
 
 /* From the end of the first range down: shared area, stash, working initrd. */
-static int place_files(struct partition *p, u64 kernel, u64 initrd,
-		       struct layout *l, struct complaint *c)
+static int image_place_files(struct partition *p, u64 kernel, u64 initrd,
+			     struct layout *l, struct complaint *c)
 {
 	u64 size = p->ranges[0].size;
 	u64 files = PAGE_ALIGN(kernel) + 2 * PAGE_ALIGN(initrd);
 
 	if (KERNEL_OFFSET + SHIMOS_SHARED_SIZE + files > size)
-		return refuse(c, -ENOMEM,
-			      "kernel (%llu MiB) and initrd (%llu MiB, kept twice) do not fit into its %llu MiB (largest range %llu MiB): give it more memory",
-			      kernel >> 20, initrd >> 20, p->memory >> 20, size >> 20);
+		return shimos_refuse(c, -ENOMEM,
+				     "kernel (%llu MiB) and initrd (%llu MiB, kept twice) do not fit into its %llu MiB (largest range %llu MiB): give it more memory",
+				     kernel >> 20, initrd >> 20, p->memory >> 20, size >> 20);
 	l->end = size;
 	l->shared = size - SHIMOS_SHARED_SIZE;
 	l->stash = l->shared - PAGE_ALIGN(kernel) - PAGE_ALIGN(initrd);
@@ -92,8 +92,8 @@ static int place_files(struct partition *p, u64 kernel, u64 initrd,
 	return 0;
 }
 
-static int place_kernel(struct partition *p, const struct image *image, u64 initrd,
-			struct layout *l, struct complaint *c)
+static int image_place_kernel(struct partition *p, const struct image *image, u64 initrd,
+			      struct layout *l, struct complaint *c)
 {
 	u64 base = p->ranges[0].start;
 	u64 need;
@@ -102,25 +102,25 @@ static int place_kernel(struct partition *p, const struct image *image, u64 init
 	l->kernel_room = image->room;
 	need = l->kernel + image->room + RAM_SLACK + l->end - l->initrd + initrd;
 	if (need > p->ranges[0].size)
-		return refuse(c, -ENOMEM,
-			      "this kernel and initrd need at least %llu MiB to boot; it has %llu MiB (largest range %llu MiB): give it more memory",
-			      ALIGN(need, SZ_16M) >> 20, p->memory >> 20,
-			      p->ranges[0].size >> 20);
+		return shimos_refuse(c, -ENOMEM,
+				     "this kernel and initrd need at least %llu MiB to boot; it has %llu MiB (largest range %llu MiB): give it more memory",
+				     ALIGN(need, SZ_16M) >> 20, p->memory >> 20,
+				     p->ranges[0].size >> 20);
 	return 0;
 }
 
-static u32 checksum(struct partition *p, u64 offset, u64 size)
+static u32 image_checksum(struct partition *p, u64 offset, u64 size)
 {
 	return crc32_le(~0, partition_at(p, offset), size);
 }
 
-static u64 stash_of_initrd(struct partition *p)
+static u64 image_initrd_stash(struct partition *p)
 {
 	return p->layout.stash + PAGE_ALIGN(p->image.size);
 }
 
-static char *compose_cmdline(struct partition *p, const char *user,
-			     struct complaint *c)
+static char *image_compose_cmdline(struct partition *p, const char *user,
+				   struct complaint *c)
 {
 	const size_t room = sizeof_field(struct shimos_status, cmdline);
 	char *line = kzalloc(room, GFP_KERNEL);
@@ -129,19 +129,19 @@ static char *compose_cmdline(struct partition *p, const char *user,
 	if (!line)
 		return NULL;
 	used = scnprintf(line, room, "%s%s", user, *user ? " " : "");
-	more = kloader_arch->append_cmdline(p, line + used, room - used);
+	more = kloader_arch_append_cmdline(p, line + used, room - used);
 	if (more >= room - used) {
-		refuse(c, -E2BIG, "the command line is too long by %zu bytes with what containment adds",
-		       used + more + 1 - room);
+		shimos_refuse(c, -E2BIG, "the command line is too long by %zu bytes with what containment adds",
+			      used + more + 1 - room);
 		kfree(line);
 		return NULL;
 	}
 	return line;
 }
 
-static int load(struct partition *p, struct file *kernel, u64 kernel_size,
-		struct file *initrd, u64 initrd_size, const char *cmdline,
-		struct complaint *c)
+static int image_fill(struct partition *p, struct file *kernel, u64 kernel_size,
+		      struct file *initrd, u64 initrd_size, const char *cmdline,
+		      struct complaint *c)
 {
 	struct layout l = {};
 	struct image image = {};
@@ -149,35 +149,35 @@ static int load(struct partition *p, struct file *kernel, u64 kernel_size,
 	char *line;
 	int ret;
 
-	ret = place_files(p, kernel_size, initrd_size, &l, c);
+	ret = image_place_files(p, kernel_size, initrd_size, &l, c);
 	if (ret)
 		return ret;
 	stash = partition_at(p, l.stash);
-	ret = read_image(kernel, stash, kernel_size, READING_KEXEC_IMAGE, "kernel", c);
+	ret = image_read(kernel, stash, kernel_size, READING_KEXEC_IMAGE, "kernel", c);
 	if (ret)
 		return ret;
-	ret = kloader_arch->parse_image(stash, kernel_size, &image, c);
+	ret = kloader_arch_parse_image(stash, kernel_size, &image, c);
 	if (ret)
 		return ret;
 	image.size = kernel_size;
-	ret = place_kernel(p, &image, initrd_size, &l, c);
+	ret = image_place_kernel(p, &image, initrd_size, &l, c);
 	if (ret)
 		return ret;
 	if (initrd) {
-		ret = read_image(initrd, stash + PAGE_ALIGN(kernel_size), initrd_size,
+		ret = image_read(initrd, stash + PAGE_ALIGN(kernel_size), initrd_size,
 				 READING_KEXEC_INITRAMFS, "initrd", c);
 		if (ret)
 			return ret;
 	}
 	p->image = image;
-	line = compose_cmdline(p, cmdline, c);
+	line = image_compose_cmdline(p, cmdline, c);
 	if (!line)
 		return c->text[0] ? -E2BIG : -ENOMEM;
 	p->cmdline = line;
 	p->initrd_size = initrd_size;
 	p->layout = l;
-	p->kernel_crc = checksum(p, l.stash, kernel_size);
-	p->initrd_crc = checksum(p, stash_of_initrd(p), initrd_size);
+	p->kernel_crc = image_checksum(p, l.stash, kernel_size);
+	p->initrd_crc = image_checksum(p, image_initrd_stash(p), initrd_size);
 	return 0;
 }
 
@@ -193,14 +193,11 @@ int image_load(struct partition *p, const struct shimos_load *arg,
 	u64 kernel_size, initrd_size = 0;
 	int ret;
 
-	ret = kloader_arch->check_cmdline(cmdline, c);
-	if (ret)
-		return ret;
-	kernel = open_image(arg->kernel_fd, "kernel", &kernel_size, c);
+	kernel = image_open(arg->kernel_fd, "kernel", &kernel_size, c);
 	if (IS_ERR(kernel))
 		return PTR_ERR(kernel);
 	if (arg->initrd_fd >= 0) {
-		initrd = open_image(arg->initrd_fd, "initrd", &initrd_size, c);
+		initrd = image_open(arg->initrd_fd, "initrd", &initrd_size, c);
 		if (IS_ERR(initrd)) {
 			fput(kernel);
 			return PTR_ERR(initrd);
@@ -208,15 +205,15 @@ int image_load(struct partition *p, const struct shimos_load *arg,
 	}
 
 	mutex_lock(&p->mutex);
-	ret = life_check_step(p, SHIMOS_LOADED, c);
+	ret = state_check_step(p, SHIMOS_LOADED, c);
 	if (!ret)
-		ret = load(p, kernel, kernel_size, initrd, initrd_size, cmdline, c);
+		ret = image_fill(p, kernel, kernel_size, initrd, initrd_size, cmdline, c);
 	if (!ret) {
 		down_write(&p->memory_sem);
 		p->shared = partition_at(p, p->layout.shared);
 		memset(p->shared, 0, SHIMOS_SHARED_SIZE);
 		up_write(&p->memory_sem);
-		life_set_state(p, SHIMOS_LOADED);
+		state_set(p, SHIMOS_LOADED);
 	}
 	mutex_unlock(&p->mutex);
 	if (initrd)
@@ -231,12 +228,12 @@ int image_load(struct partition *p, const struct shimos_load *arg,
  */
 int image_restage(struct partition *p, struct complaint *c)
 {
-	if (checksum(p, p->layout.stash, p->image.size) != p->kernel_crc ||
-	    checksum(p, stash_of_initrd(p), p->initrd_size) != p->initrd_crc)
-		return refuse(c, -EIO,
-			      "the copies of kernel and initrd kept in the memory of '%s' were overwritten: remove it and run it anew",
-			      p->name);
-	copy_pages(partition_at(p, p->layout.initrd),
-		   partition_at(p, stash_of_initrd(p)), PAGE_ALIGN(p->initrd_size));
+	if (image_checksum(p, p->layout.stash, p->image.size) != p->kernel_crc ||
+	    image_checksum(p, image_initrd_stash(p), p->initrd_size) != p->initrd_crc)
+		return shimos_refuse(c, -EIO,
+				     "the copies of kernel and initrd kept in the memory of '%s' were overwritten: remove it and run it anew",
+				     p->name);
+	image_copy_pages(partition_at(p, p->layout.initrd),
+			 partition_at(p, image_initrd_stash(p)), PAGE_ALIGN(p->initrd_size));
 	return 0;
 }

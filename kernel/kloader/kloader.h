@@ -2,6 +2,9 @@
 /*
  * KLoader: makes, loads, starts, stops and destroys partitions (SHIMOS 2009,
  * section 2.4).  This header is what its files share.
+ *
+ * Calls go down: ioctl.c and main.c; partition.c; life.c; kind_linux.c, image.c,
+ * passthrough.c, console.c; state.c and table.c; cpus.c and memory.c.
  */
 #ifndef _KLOADER_H
 #define _KLOADER_H
@@ -16,17 +19,9 @@
 #include <linux/rwsem.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
+#include <shimos/complaint.h>
 #include <uapi/shimos.h>
 #include <uapi/shimos_shared.h>
-
-/* Text for the user beside an error number; see refuse(). */
-struct complaint {
-	char text[SHIMOS_ERROR_LEN];
-};
-
-/* Writes the text and returns @err, so that callers can `return refuse(…)`. */
-__printf(3, 4)
-int refuse(struct complaint *c, int err, const char *fmt, ...);
 
 /* Offsets of the parts of a partition's first memory range, from its start. */
 struct layout {
@@ -48,7 +43,39 @@ struct image {
 	const struct image_format *format;
 };
 
-struct pci_dev;
+struct session;
+struct partition;
+
+/**
+ * struct partition_kind - what runs in a partition, as far as the life cycle asks
+ * @check_host: can this host run such a partition now?
+ * @create: the kind's own state; CPUs and memory are known
+ * @destroy: the counterpart of @create
+ * @host_bytes: host memory spent on it outside of the partition's own
+ * @load: fill it with what it shall run; p->mutex is held, on failure it is as before
+ * @stage: write everything anew that a start needs; p->mutex is held
+ * @start: let its first CPU go; returns when it has
+ * @halt: stop its CPUs in their tracks, not waiting; any context
+ * @park: stop its CPUs and return when each has said so: 0, or -EIO if one has not
+ * @settle: undo what its start or its run did to hardware that all share
+ * @watch: has it ended without a word?  Any context
+ *
+ * Those that say no context may sleep.
+ */
+struct partition_kind {
+	int (*check_host)(struct complaint *c);
+	int (*create)(struct partition *p, struct complaint *c);
+	void (*destroy)(struct partition *p);
+	u64 (*host_bytes)(const struct partition *p);
+	int (*load)(struct partition *p, const struct shimos_load *arg,
+		    const char *cmdline, struct complaint *c);
+	int (*stage)(struct partition *p, struct complaint *c);
+	int (*start)(struct partition *p, struct complaint *c);
+	void (*halt)(struct partition *p);
+	int (*park)(struct partition *p);
+	void (*settle)(struct partition *p);
+	enum shimos_cause (*watch)(struct partition *p);
+};
 
 struct partition {
 	struct kref ref;
@@ -56,6 +83,7 @@ struct partition {
 	u32 id;
 	char name[SHIMOS_NAME_LEN];
 	u32 flags;			/* SHIMOS_CREATE_* */
+	const struct partition_kind *kind;
 	struct session *session;	/* kloader_mutex: dies with it, or NULL */
 
 	/*
@@ -71,7 +99,7 @@ struct partition {
 
 	u32 cpu_count;
 	u32 cpus[SHIMOS_MAX_CPUS];
-	bool cpus_stuck;		/* a CPU did not park: keep everything */
+	u64 hardware_ids[SHIMOS_MAX_CPUS];	/* in the order of cpus */
 
 	/* Write-held to change; readers copy from the memory. */
 	struct rw_semaphore memory_sem;
@@ -111,94 +139,68 @@ struct partition {
 	struct device *device;
 };
 
-/* How an architecture boots and stops kernels; the core knows no more of it. */
-struct kloader_arch {
-	const char *name;
-	int (*init)(void);
-	void (*exit)(void);
+/* table.c: finding partitions, and their memory */
+extern struct mutex kloader_mutex;	/* guards table_partitions and sessions */
+/* In ascending order of id; changed under kloader_mutex, walked under RCU too. */
+extern struct list_head table_partitions;
 
-	/* Can this host run partitions at all? */
-	int (*check_host)(struct complaint *c);
-	/* May this CPU be given away? */
-	int (*check_cpu)(unsigned int cpu, struct complaint *c);
-	/* Can a partition find this device and get its interrupts? */
-	int (*check_pci)(struct pci_dev *pdev, struct complaint *c);
-	/* May the user pass this command line? */
-	int (*check_cmdline)(const char *cmdline, struct complaint *c);
+int table_enter(struct partition *p, struct complaint *c);
+void table_leave(struct partition *p);
+struct partition *table_get(u32 id, bool next);
+void table_put(struct partition *p);
+unsigned int table_count(void);
 
-	/* Per-partition state in p->arch; CPUs and memory are known. */
-	int (*create)(struct partition *p, struct complaint *c);
-	void (*destroy)(struct partition *p);
+static inline void *partition_at(struct partition *p, u64 offset)
+{
+	return phys_to_virt(p->ranges[0].start + offset);
+}
 
-	/* Host memory spent on it outside of the partition's own; optional. */
-	u64 (*host_bytes)(const struct partition *p);
+static inline u64 partition_phys(struct partition *p, u64 offset)
+{
+	return p->ranges[0].start + offset;
+}
 
-	/* Which kind of image is it, and is it whole? */
-	int (*parse_image)(const void *image, u64 size, struct image *out,
-			   struct complaint *c);
-	/* What containment needs; appended to the user's command line. */
-	int (*append_cmdline)(struct partition *p, char *buf, size_t len);
-	/* Copy the image to its place; write the platform description. */
-	int (*stage)(struct partition *p, struct complaint *c);
-
-	/* Let the first CPU enter the image; returns when it has. */
-	int (*start)(struct partition *p, struct complaint *c);
-	/* Stop the CPUs in their tracks, not waiting.  Any context. */
-	void (*halt)(struct partition *p);
-	/* Stop the CPUs and return when each has said so.  May sleep. */
-	int (*park)(struct partition *p);
-	/* Undo what a booting kernel did to hardware that all share. */
-	void (*restore_legacy)(void);
-	/* Does a hardware CPU id belong to the partition? */
-	bool (*owns_cpu)(struct partition *p, u32 hardware_id);
-	/* Did it write to its reset or sleep register?  Any context. */
-	enum shimos_cause (*reset_requested)(struct partition *p);
-};
-
-extern const struct kloader_arch *const kloader_arch;
-
-extern struct mutex kloader_mutex;	/* list of partitions, lent CPUs */
-
-/* An open /dev/shimos. */
-struct session {
-	struct mutex mutex;	/* guards complaint: one call at a time */
-	struct complaint complaint;
-};
+/* state.c: the states and which may follow which */
+const char *state_name(enum shimos_state state);
+const char *state_cause_name(enum shimos_cause cause);
+bool state_is_up(const struct partition *p);
+int state_check_step(struct partition *p, enum shimos_state to, struct complaint *c);
+int state_refuse_stuck(const struct partition *p, struct complaint *c);
+void state_set(struct partition *p, enum shimos_state state);
+void state_event(struct partition *p);
 
 /* partition.c: the objects and their resources */
-int partition_create(struct session *s, struct shimos_create *arg, const u32 *cpus);
+int partition_create(struct session *s, struct shimos_create *arg, const u32 *cpus,
+		     struct complaint *c);
 int partition_destroy(struct partition *p, struct complaint *c);
 void partition_destroy_session(struct session *s);
-struct partition *partition_get(u32 id, bool next);
-void partition_put(struct partition *p);
 void partition_status(struct partition *p, struct shimos_status *out);
-unsigned int partition_count(void);
-void *partition_at(struct partition *p, u64 offset);
-u64 partition_phys(struct partition *p, u64 offset);
 
-/* life.c: the state machine */
-const char *state_name(enum shimos_state state);
-const char *cause_name(enum shimos_cause cause);
+/* life.c: starting, stopping, noticing the end */
 void life_init(struct partition *p);
-void life_set_state(struct partition *p, enum shimos_state state);
 int life_start(struct partition *p, u32 flags, struct complaint *c);
 int life_stop(struct partition *p, struct complaint *c);
 int life_kill(struct partition *p, struct complaint *c);
-void life_kill_all(void);
-bool life_any_up(void);
+void life_shut(void);
+int life_sleep(void);
+void life_wake(void);
 void life_wait_unheld(struct partition *p);
 int life_check_unheld(struct partition *p, struct complaint *c);
-int life_check_step(struct partition *p, enum shimos_state to, struct complaint *c);
-bool life_ring(struct partition *p);
 void life_quiesce(struct partition *p);
 void life_rang(void);
-void life_bell_moved(const struct shimos_bell *bell);
-bool life_is_up(const struct partition *p);
+
+void life_bell_moved(u64 place);
+void life_lost(struct partition *p);
+
+/* kind_linux.c: a stock Linux on CPUs and memory of its own */
+extern const struct partition_kind kind_linux;
 
 /* cpus.c */
 int cpus_init(void);
 void cpus_exit(void);
 int cpus_take(const u32 *cpus, u32 count, struct complaint *c);
+/* The ids that the hardware knows them by. */
+void cpus_hardware_ids(const u32 *cpus, u32 count, u64 *ids);
 void cpus_give_back(const u32 *cpus, u32 count);
 
 /* memory.c */
@@ -211,18 +213,21 @@ void memory_give_back(struct partition *p);
 int image_load(struct partition *p, const struct shimos_load *arg,
 	       const char *cmdline, struct complaint *c);
 int image_restage(struct partition *p, struct complaint *c);
-void copy_pages(void *to, const void *from, u64 size);
+void image_copy_pages(void *to, const void *from, u64 size);
 
 /* console.c, memory_file.c */
-int console_open(struct partition *p);
-void console_rang(struct partition *p);
-int memory_file_open(struct partition *p);
+int console_open(struct partition *p, struct complaint *c);
+bool console_ring_agent(struct partition *p);
+int memory_file_open(struct partition *p, struct complaint *c);
 
 /* sysfs.c */
 int sysfs_init(void);
 void sysfs_exit(void);
-int sysfs_add(struct partition *p);
-void sysfs_remove(struct partition *p);
-void sysfs_changed(struct partition *p);
+int sysfs_enter(struct partition *p);
+void sysfs_leave(struct partition *p);
+
+/* ioctl.c */
+int ioctl_init(void);
+void ioctl_exit(void);
 
 #endif

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The life of a partition: which step may follow which, starting, stopping,
- * and noticing that it ended.
+ * The life of a partition: starting, stopping, and noticing that it ended.
  *
- * A running partition tells of its end by doorbell.  One that has no agent yet
- * can only write to the reset register its ACPI tables name, and then waits
- * 15 ms before it tries what would reset the machine: until the agent reports,
- * a timer looks every 2 ms.
+ * A running partition tells of its end by doorbell, and a timer looks, too: a
+ * doorbell may be lost while it moves, and a kernel that has no agent yet can tell
+ * by nothing but its platform's reset register.
  */
 #include <linux/ctype.h>
 #include <linux/ktime.h>
@@ -15,97 +13,24 @@
 #include <shimos/ikc.h>
 
 #include "kloader.h"
-#include "partitions.h"
 #include "passthrough.h"
 
-#define WATCH_BOOT_NS	(2 * NSEC_PER_MSEC)
-#define WATCH_RUN_NS	(100 * NSEC_PER_MSEC)
+/* Shorter than what Linux waits between its ways to reset a machine: 15 ms. */
+#define LIFE_WATCH_BOOT_NS	(2 * NSEC_PER_MSEC)
+#define LIFE_WATCH_RUN_NS	(100 * NSEC_PER_MSEC)
 /* How long to wait for I/O that goes on in the memory of a partition that ended. */
-#define UNHELD_MS	20000
+#define LIFE_UNHELD_MS		20000
 
-static const char *const state_names[] = {
-	[SHIMOS_CREATED] = "created",
-	[SHIMOS_LOADED] = "loaded",
-	[SHIMOS_STARTING] = "starting",
-	[SHIMOS_RUNNING] = "running",
-	[SHIMOS_STOPPING] = "stopping",
-	[SHIMOS_STOPPED] = "stopped",
-	[SHIMOS_CRASHED] = "crashed",
-};
-
-/* state_steps[from] has a bit for each state that may follow. */
-static const u16 state_steps[] = {
-	[0] = BIT(SHIMOS_CREATED),
-	[SHIMOS_CREATED] = BIT(SHIMOS_LOADED),
-	[SHIMOS_LOADED] = BIT(SHIMOS_STARTING),
-	[SHIMOS_STARTING] = BIT(SHIMOS_RUNNING) | BIT(SHIMOS_STOPPED) |
-			    BIT(SHIMOS_CRASHED),
-	[SHIMOS_RUNNING] = BIT(SHIMOS_STOPPING) | BIT(SHIMOS_STOPPED) |
-			   BIT(SHIMOS_CRASHED),
-	[SHIMOS_STOPPING] = BIT(SHIMOS_STOPPED) | BIT(SHIMOS_CRASHED),
-	[SHIMOS_STOPPED] = BIT(SHIMOS_STARTING),
-	[SHIMOS_CRASHED] = BIT(SHIMOS_STARTING),
-};
-
-static const char *const cause_names[] = {
-	[SHIMOS_CAUSE_NONE] = "none",
-	[SHIMOS_CAUSE_POWEROFF] = "poweroff",
-	[SHIMOS_CAUSE_REBOOT] = "reboot",
-	[SHIMOS_CAUSE_HALT] = "halt",
-	[SHIMOS_CAUSE_PANIC] = "panic",
-	[SHIMOS_CAUSE_RESET] = "reset",
-	[SHIMOS_CAUSE_KILLED] = "killed",
-};
-
-const char *state_name(enum shimos_state state)
-{
-	return state < ARRAY_SIZE(state_names) && state_names[state] ?
-	       state_names[state] : "unknown";
-}
-
-const char *cause_name(enum shimos_cause cause)
-{
-	return cause < ARRAY_SIZE(cause_names) ? cause_names[cause] : "unknown";
-}
-
-static bool may_follow(enum shimos_state from, enum shimos_state to)
-{
-	return state_steps[from] & BIT(to);
-}
-
-int life_check_step(struct partition *p, enum shimos_state to, struct complaint *c)
-{
-	if (p->gone)
-		return refuse(c, -ENOENT, "'%s' is being removed", p->name);
-	if (!may_follow(p->state, to))
-		return refuse(c, -EBUSY, "'%s' is %s and cannot become %s",
-			      p->name, state_name(p->state), state_name(to));
-	return 0;
-}
-
-/* Do CPUs run in it? */
-bool life_is_up(const struct partition *p)
-{
-	enum shimos_state state = READ_ONCE(p->state);
-
-	return state == SHIMOS_STARTING || state == SHIMOS_RUNNING ||
-	       state == SHIMOS_STOPPING;
-}
-
-/* Caller holds p->mutex and has checked the step. */
-void life_set_state(struct partition *p, enum shimos_state state)
-{
-	lockdep_assert_held(&p->mutex);
-	WARN_ON_ONCE(!may_follow(p->state, state));
-	WRITE_ONCE(p->state, state);
-	WRITE_ONCE(p->event, p->event + 1);
-	wake_up_all(&p->event_wait);
-	wake_up_all(&p->console_wait);
-	sysfs_changed(p);
-}
+/*
+ * Read-held to start a partition, write-held to forbid it; guards both flags.  Taken
+ * before any partition's mutex.
+ */
+static DECLARE_RWSEM(life_gate);
+static bool life_shutting;	/* the host goes down, for good */
+static bool life_sleeping;	/* the host is about to sleep, or does */
 
 /* The peer's text, made safe to print; it may change while we look. */
-static void copy_text(char *to, const char *from, size_t size)
+static void life_copy_text(char *to, const char *from, size_t size)
 {
 	size_t i;
 
@@ -119,7 +44,24 @@ static void copy_text(char *to, const char *from, size_t size)
 	to[i] = '\0';
 }
 
-static void reset_shared(struct partition *p)
+/* ---- starting ---- */
+
+/*
+ * Tell it where the host's bell is.  The bell may move meanwhile, and its new place
+ * be published by life_bell_moved() before ours: look again afterwards.
+ */
+static void life_publish_bell(struct partition *p)
+{
+	u64 place;
+
+	do {
+		place = ikc_bell_get();
+		WRITE_ONCE(p->shared->host_bell, place);
+		smp_mb();	/* published before the place is looked at again */
+	} while (place != ikc_bell_get());
+}
+
+static void life_reset_shared(struct partition *p)
 {
 	struct shimos_shared *shared = p->shared;
 	struct shimos_last_log *log = (void *)shared + SHIMOS_LAST_LOG;
@@ -137,16 +79,7 @@ static void reset_shared(struct partition *p)
 	shared->size = SHIMOS_SHARED_SIZE;
 	shared->version = SHIMOS_SHARED_VERSION;
 	shared->magic = SHIMOS_SHARED_MAGIC;
-	ikc_bell_get(&shared->host_bell);
-}
-
-/* Ring the agent.  Its bell may name only CPUs of its own. */
-bool life_ring(struct partition *p)
-{
-	struct shimos_bell bell;
-
-	return ikc_bell_read(&p->shared->bell, &bell) &&
-	       kloader_arch->owns_cpu(p, bell.cpu) && ikc_bell_ring(&bell);
+	life_publish_bell(p);
 }
 
 /*
@@ -155,8 +88,8 @@ bool life_ring(struct partition *p)
  */
 void life_wait_unheld(struct partition *p)
 {
-	if (!life_is_up(p))
-		ikc_host_wait_unheld(p->ikc_kernel, UNHELD_MS);
+	if (!state_is_up(p))
+		ikc_host_wait_unheld(p->ikc_kernel, LIFE_UNHELD_MS);
 }
 
 /* Does no device of any kernel read or write its memory any more?  p->mutex. */
@@ -168,66 +101,100 @@ int life_check_unheld(struct partition *p, struct complaint *c)
 	if (holder < 0)
 		return 0;
 	ikc_kernel_name(holder, name);
-	return refuse(c, -EBUSY,
-		      "devices of '%s' still use the memory of '%s': I/O that was under way when it ended has not come back; try again when it has",
-		      name, p->name);
+	return shimos_refuse(c, -EBUSY,
+			     "devices of '%s' still use the memory of '%s': I/O that was under way when it ended has not come back; try again when it has",
+			     name, p->name);
 }
 
-static int start(struct partition *p, u32 flags, struct complaint *c)
+/* Its CPUs and devices shall stand still.  Returns whether they do; p->mutex. */
+static bool life_halt(struct partition *p)
+{
+	bool parked = !p->kind->park(p);
+	/* nobody drives them any more, and nobody uses its memory yet */
+	bool quiet = passthrough_quiesce(p);
+
+	ikc_host_down(p->ikc_kernel, !parked || !quiet);
+	return parked && quiet;
+}
+
+static int life_enter(struct partition *p, struct complaint *c)
 {
 	int ret;
 
-	lockdep_assert_held(&p->mutex);
-	ret = life_check_unheld(p, c) ?: passthrough_prepare(p, c);
-	if (ret)
-		return ret;
-	ret = image_restage(p, c);
-	if (ret)
-		return ret;
 	p->ikc_life = ikc_host_up(p->ikc_kernel);
 	mutex_lock(&p->input_mutex);
-	reset_shared(p);
+	life_reset_shared(p);
 	mutex_unlock(&p->input_mutex);
-	ret = kloader_arch->stage(p, c);
-	if (ret)
-		goto ikc_down;
+	ret = p->kind->stage(p, c);
+	if (ret) {
+		ikc_host_down(p->ikc_kernel, false);
+		return ret;
+	}
 	p->message[0] = '\0';
 	p->agent = 0;
 	p->reset = SHIMOS_CAUSE_NONE;
 	p->heartbeat = 0;
 	p->ready_ns = 0;
 	p->started_ns = p->heartbeat_ns = ktime_get_ns();
-	ret = kloader_arch->start(p, c);
-	if (ret)
-		goto stop_cpus;
-	p->cause = SHIMOS_CAUSE_NONE;
-	p->starts++;
-	life_set_state(p, SHIMOS_STARTING);
-	if (flags & SHIMOS_START_NO_AGENT)
-		life_set_state(p, SHIMOS_RUNNING);
-	hrtimer_start(&p->watch, WATCH_BOOT_NS, HRTIMER_MODE_REL);
-	return 0;
-
-stop_cpus:
-	p->cpus_stuck = kloader_arch->park(p) != 0;
-	passthrough_quiesce(p);
-ikc_down:
-	ikc_host_down(p->ikc_kernel, p->cpus_stuck);
+	ret = p->kind->start(p, c);
+	if (ret && !life_halt(p))
+		state_set(p, SHIMOS_STUCK);
 	return ret;
 }
 
+static int life_check_gate(struct complaint *c)
+{
+	lockdep_assert_held(&life_gate);
+	if (life_shutting)
+		return shimos_refuse(c, -ESHUTDOWN, "the host is going down");
+	if (life_sleeping)
+		return shimos_refuse(c, -EBUSY, "the host is about to sleep");
+	return 0;
+}
+
+static int life_start_locked(struct partition *p, u32 flags, struct complaint *c)
+{
+	int ret;
+
+	lockdep_assert_held(&p->mutex);
+	ret = life_check_gate(c) ?: life_check_unheld(p, c) ?:
+	      passthrough_prepare(p, c) ?: life_enter(p, c);
+	if (ret)
+		return ret;
+	p->cause = SHIMOS_CAUSE_NONE;
+	p->starts++;
+	state_set(p, SHIMOS_STARTING);
+	/* it may have moved before life_bell_moved() could see that p is up */
+	life_publish_bell(p);
+	if (flags & SHIMOS_START_NO_AGENT)
+		state_set(p, SHIMOS_RUNNING);
+	hrtimer_start(&p->watch, LIFE_WATCH_BOOT_NS, HRTIMER_MODE_REL);
+	return 0;
+}
+
+/**
+ * life_start() - let a partition that has a kernel run
+ * @p: the partition
+ * @flags: SHIMOS_START_*
+ * @c: why not
+ *
+ * Context: may sleep for as long as I/O in its memory takes to come back.
+ * Return: 0 or an error; then it is as before, or stuck.
+ */
 int life_start(struct partition *p, u32 flags, struct complaint *c)
 {
 	int ret;
 
 	life_wait_unheld(p);
+	down_read(&life_gate);
 	mutex_lock(&p->mutex);
-	ret = life_check_step(p, SHIMOS_STARTING, c);
-	if (!ret && p->cpus_stuck)
-		ret = refuse(c, -EIO, "a CPU of '%s' does not answer INIT", p->name);
-	if (!ret)
-		ret = start(p, flags, c);
+	if (p->state == SHIMOS_STUCK)
+		ret = state_refuse_stuck(p, c);
+	else
+		ret = state_check_step(p, SHIMOS_STARTING, c) ?:
+		      life_start_locked(p, flags, c);
 	mutex_unlock(&p->mutex);
+	up_read(&life_gate);
 	if (ret)
 		return ret;
 	mutex_lock(&kloader_mutex);
@@ -236,105 +203,157 @@ int life_start(struct partition *p, u32 flags, struct complaint *c)
 	return 0;
 }
 
+/* ---- ending ---- */
+
 /* The partition is over, or shall be: take its CPUs away and say why. */
-static void end(struct partition *p, enum shimos_cause cause)
+static void life_end(struct partition *p, enum shimos_cause cause)
 {
 	bool crashed = cause == SHIMOS_CAUSE_PANIC || cause == SHIMOS_CAUSE_RESET;
+	bool halted;
 
 	lockdep_assert_held(&p->mutex);
-	p->cpus_stuck = kloader_arch->park(p) != 0;
-	/* nobody drives them any more, and nobody uses its memory yet */
-	passthrough_quiesce(p);
-	ikc_host_down(p->ikc_kernel, p->cpus_stuck);
+	halted = life_halt(p);
 	hrtimer_cancel(&p->watch);
-	kloader_arch->restore_legacy();
-	copy_text(p->message, p->shared->message, sizeof(p->message));
+	p->kind->settle(p);
+	life_copy_text(p->message, p->shared->message, sizeof(p->message));
 	p->cause = cause;
-	life_set_state(p, crashed ? SHIMOS_CRASHED : SHIMOS_STOPPED);
+	if (halted)
+		state_set(p, crashed ? SHIMOS_CRASHED : SHIMOS_STOPPED);
+	else if (p->state != SHIMOS_STUCK)
+		state_set(p, SHIMOS_STUCK);
 	pr_info("%s: %s (%s)%s%s\n", p->name, state_name(p->state),
-		cause_name(cause), p->message[0] ? ": " : "", p->message);
+		state_cause_name(cause), p->message[0] ? ": " : "", p->message);
 }
 
+/**
+ * life_kill() - stop a partition whatever it does, or try again to stop a stuck one
+ *
+ * Context: may sleep for seconds.
+ * Return: 0; -EBUSY: it does not run; -EIO: it is stuck.
+ */
 int life_kill(struct partition *p, struct complaint *c)
 {
 	int ret = 0;
 
 	mutex_lock(&p->mutex);
-	if (!life_is_up(p))
-		ret = refuse(c, -EBUSY, "'%s' does not run: it is %s", p->name,
-			     state_name(p->state));
+	if (!state_is_up(p) && p->state != SHIMOS_STUCK)
+		ret = shimos_refuse(c, -EBUSY, "'%s' does not run: it is %s", p->name,
+				    state_name(p->state));
 	else
-		end(p, SHIMOS_CAUSE_KILLED);
+		life_end(p, SHIMOS_CAUSE_KILLED);
+	if (!ret && p->state == SHIMOS_STUCK)
+		ret = state_refuse_stuck(p, c);
 	mutex_unlock(&p->mutex);
 	return ret;
 }
 
-/* The host goes down: no CPU may run on under it.  May sleep. */
-void life_kill_all(void)
+/* A device of it was unplugged.  May sleep. */
+void life_lost(struct partition *p)
+{
+	struct complaint c;
+
+	life_kill(p, &c);	/* refused if it does not run: fine */
+}
+
+/* The host goes down: no CPU may run on under it, nor start again.  May sleep. */
+void life_shut(void)
 {
 	struct complaint c;
 	struct partition *p;
 	u32 id = 0;
 
-	while ((p = partition_get(id, true))) {
+	down_write(&life_gate);
+	life_shutting = true;
+	up_write(&life_gate);
+	while ((p = table_get(id, true))) {
 		id = p->id;
 		life_kill(p, &c);	/* refused if it does not run: fine */
-		partition_put(p);
+		table_put(p);
 	}
 }
 
-bool life_any_up(void)
+/* The host wants to sleep: -EBUSY while any partition runs.  May sleep. */
+int life_sleep(void)
 {
 	struct partition *p;
 	bool up = false;
 
+	down_write(&life_gate);
 	rcu_read_lock();
-	list_for_each_entry_rcu(p, &partitions, link)
-		up |= life_is_up(p);
+	list_for_each_entry_rcu(p, &table_partitions, link)
+		up |= state_is_up(p) || READ_ONCE(p->state) == SHIMOS_STUCK;
 	rcu_read_unlock();
-	return up;
+	life_sleeping = !up;
+	up_write(&life_gate);
+	return up ? -EBUSY : 0;
 }
 
+/* The host has slept, or does not sleep after all. */
+void life_wake(void)
+{
+	down_write(&life_gate);
+	life_sleeping = false;
+	up_write(&life_gate);
+}
+
+/**
+ * life_stop() - ask a partition to power off
+ *
+ * Context: may sleep; does not wait for the end.
+ * Return: 0; -EBUSY, -ENOENT: not from its state; -ENOTCONN: nobody to be asked.
+ */
 int life_stop(struct partition *p, struct complaint *c)
 {
 	int ret;
 
 	mutex_lock(&p->mutex);
-	ret = life_check_step(p, SHIMOS_STOPPING, c);
+	ret = state_check_step(p, SHIMOS_STOPPING, c);
 	if (ret)
 		goto unlock;
-	WRITE_ONCE(p->shared->request, SHIMOS_REQUEST_POWEROFF);
-	smp_wmb();	/* the agent reads the request after the ring */
-	if (!p->agent || !life_ring(p)) {
-		ret = refuse(c, -ENOTCONN, "'%s' has no agent that could be asked: kill it",
-			     p->name);
+	if (!p->agent) {
+		ret = shimos_refuse(c, -ENOTCONN,
+				    "'%s' has no agent that could be asked: kill it",
+				    p->name);
 		goto unlock;
 	}
-	life_set_state(p, SHIMOS_STOPPING);
+	WRITE_ONCE(p->shared->request, SHIMOS_REQUEST_POWEROFF);
+	smp_wmb();	/* the agent reads the request after the ring */
+	if (!console_ring_agent(p)) {
+		WRITE_ONCE(p->shared->request, SHIMOS_REQUEST_NONE);
+		ret = shimos_refuse(c, -ENOTCONN,
+				    "the agent of '%s' has no doorbell on a CPU of its own: kill it",
+				    p->name);
+		goto unlock;
+	}
+	state_set(p, SHIMOS_STOPPING);
 unlock:
 	mutex_unlock(&p->mutex);
 	return ret;
 }
 
-static void became_ready(struct partition *p)
+/* ---- noticing ---- */
+
+static void life_became_ready(struct partition *p)
 {
 	p->agent = READ_ONCE(p->shared->agent_version);
 	p->ready_ns = p->heartbeat_ns = ktime_get_ns();
-	kloader_arch->restore_legacy();
-	life_set_state(p, SHIMOS_RUNNING);
+	p->kind->settle(p);
+	state_set(p, SHIMOS_RUNNING);
 }
 
-static void restart_after_reboot(struct partition *p)
+static void life_restart(struct partition *p)
 {
 	struct complaint c = {};
 	int ret = 0;
 
 	life_wait_unheld(p);
+	down_read(&life_gate);
 	mutex_lock(&p->mutex);
 	/* unless somebody was quicker */
 	if (!p->gone && p->state == SHIMOS_STOPPED)
-		ret = start(p, 0, &c);
+		ret = life_start_locked(p, 0, &c);
 	mutex_unlock(&p->mutex);
+	up_read(&life_gate);
 	if (ret)
 		pr_err("%s: not started again after its reboot: %s\n", p->name,
 		       c.text);
@@ -347,24 +366,31 @@ static void life_work(struct work_struct *work)
 	bool again = false;
 
 	mutex_lock(&p->mutex);
-	if (p->gone || !life_is_up(p))
+	if (p->gone || !state_is_up(p))
 		goto unlock;
 	if (p->state == SHIMOS_STARTING && READ_ONCE(p->shared->ready))
-		became_ready(p);
+		life_became_ready(p);
 	cause = READ_ONCE(p->shared->cause);
 	if (!cause)
 		cause = p->reset;
 	if (cause >= SHIMOS_CAUSE_KILLED)	/* not for the peer to say */
 		cause = SHIMOS_CAUSE_RESET;
 	if (cause) {
-		end(p, cause);
-		again = cause == SHIMOS_CAUSE_REBOOT && !p->cpus_stuck &&
+		life_end(p, cause);
+		again = cause == SHIMOS_CAUSE_REBOOT && p->state == SHIMOS_STOPPED &&
 			p->flags & SHIMOS_CREATE_RESTART;
 	}
 unlock:
 	mutex_unlock(&p->mutex);
 	if (again)
-		restart_after_reboot(p);
+		life_restart(p);
+}
+
+/* Has it told anything that is the work's to handle?  Any context. */
+static bool life_has_news(const struct partition *p)
+{
+	return READ_ONCE(p->shared->cause) ||
+	       (READ_ONCE(p->state) == SHIMOS_STARTING && READ_ONCE(p->shared->ready));
 }
 
 static enum hrtimer_restart life_watch(struct hrtimer *timer)
@@ -372,19 +398,22 @@ static enum hrtimer_restart life_watch(struct hrtimer *timer)
 	struct partition *p = container_of(timer, struct partition, watch);
 	u32 heartbeat = READ_ONCE(p->shared->heartbeat);
 
-	if (!life_is_up(p))
+	if (!state_is_up(p))
 		return HRTIMER_NORESTART;
-	p->reset = kloader_arch->reset_requested(p);
+	p->reset = p->kind->watch(p);
 	if (p->reset) {
-		kloader_arch->halt(p);		/* the work may come too late */
+		p->kind->halt(p);		/* the work may come too late */
 		queue_work(system_highpri_wq, &p->work);
 		return HRTIMER_NORESTART;
 	}
+	if (life_has_news(p))
+		queue_work(system_highpri_wq, &p->work);
 	if (heartbeat != p->heartbeat) {
 		p->heartbeat = heartbeat;
 		WRITE_ONCE(p->heartbeat_ns, ktime_get_ns());
 	}
-	hrtimer_forward_now(timer, READ_ONCE(p->agent) ? WATCH_RUN_NS : WATCH_BOOT_NS);
+	hrtimer_forward_now(timer, READ_ONCE(p->agent) ? LIFE_WATCH_RUN_NS :
+							 LIFE_WATCH_BOOT_NS);
 	return HRTIMER_RESTART;
 }
 
@@ -393,24 +422,24 @@ void life_rang(void)
 {
 	struct partition *p;
 
-	list_for_each_entry_rcu(p, &partitions, link) {
-		if (!life_is_up(p))
+	list_for_each_entry_rcu(p, &table_partitions, link) {
+		if (!state_is_up(p))
 			continue;
-		if (READ_ONCE(p->shared->cause) ||
-		    (p->state == SHIMOS_STARTING && READ_ONCE(p->shared->ready)))
+		if (life_has_news(p))
 			queue_work(system_highpri_wq, &p->work);
-		console_rang(p);
+		/* there may be output, or room for input */
+		wake_up_all(&p->console_wait);
 	}
 }
 
 /* Hard interrupt: tell every partition where the host's bell is now. */
-void life_bell_moved(const struct shimos_bell *bell)
+void life_bell_moved(u64 place)
 {
 	struct partition *p;
 
-	list_for_each_entry_rcu(p, &partitions, link) {
-		if (life_is_up(p))
-			ikc_bell_publish(&p->shared->host_bell, bell);
+	list_for_each_entry_rcu(p, &table_partitions, link) {
+		if (state_is_up(p))
+			WRITE_ONCE(p->shared->host_bell, place);
 	}
 }
 

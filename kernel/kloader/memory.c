@@ -27,7 +27,7 @@
 #define HOST_KEEPS	SZ_128M		/* available memory the host is left */
 
 /* Could the page be moved out of the way?  A guess: it may change at once. */
-static bool may_move(struct page *page)
+static bool memory_may_move(struct page *page)
 {
 	if (PageReserved(page))
 		return false;
@@ -37,21 +37,29 @@ static bool may_move(struct page *page)
 }
 
 /* First pfn in [start, end) that stands in the way, or end. */
-static unsigned long first_obstacle(struct zone *zone, unsigned long start,
-				    unsigned long end)
+static unsigned long memory_first_obstacle(struct zone *zone, unsigned long start,
+					   unsigned long end)
 {
 	unsigned long pfn;
 
 	for (pfn = start; pfn < end; pfn++) {
 		struct page *page = pfn_to_online_page(pfn);
 
-		if (!page || page_zone(page) != zone || !may_move(page))
+		if (!page || page_zone(page) != zone || !memory_may_move(page))
 			return pfn;
 		if (!(pfn & 0xffff))
 			cond_resched();
 	}
 	return end;
 }
+
+/*
+ * What is cleared or freed without a pause, for the kernel takes none by itself.  A
+ * CPU that is busy for long with it keeps others from going off, as all have to stop
+ * for that; and a stock 6.12 whose CPU stands like that for long may find its fair
+ * server awake and warn of a "Dying CPU not properly vacated".
+ */
+#define CHUNK_PFN	((unsigned long)SZ_4M >> PAGE_SHIFT)
 
 /* A part of a range, emptied by one of several workers. */
 struct part {
@@ -60,12 +68,33 @@ struct part {
 	int ret;
 };
 
-static void take_part(struct work_struct *work)
+static void memory_free(unsigned long start, unsigned long end)
+{
+	unsigned long count;
+
+	for (; start < end; start += count) {
+		count = min(end - start, CHUNK_PFN);
+		free_contig_range(start, count);
+		cond_resched();
+	}
+}
+
+static void memory_take_part(struct work_struct *work)
 {
 	struct part *part = container_of(work, struct part, work);
+	unsigned long at = part->start, count;
 
-	part->ret = alloc_contig_range(part->start, part->end, MIGRATE_MOVABLE,
-				       GFP_KERNEL | __GFP_NOWARN);
+	while (at < part->end) {
+		count = min(part->end - at, CHUNK_PFN);
+		part->ret = alloc_contig_range(at, at + count, MIGRATE_MOVABLE,
+					       GFP_KERNEL | __GFP_NOWARN);
+		if (part->ret) {
+			memory_free(part->start, at);
+			return;
+		}
+		at += count;
+		cond_resched();
+	}
 }
 
 /*
@@ -73,7 +102,7 @@ static void take_part(struct work_struct *work)
  * pages (init_on_alloc).  Parts meet where no free block of the buddy allocator
  * can lie across, so that the workers do not get into each other's way.
  */
-static int take_range(unsigned long start, unsigned long count)
+static int memory_take_range(unsigned long start, unsigned long count)
 {
 	unsigned long end = start + count, at = start;
 	unsigned int i, parts = clamp_t(unsigned long, count / PART_PFN, 1,
@@ -88,7 +117,7 @@ static int take_range(unsigned long start, unsigned long count)
 		at = i + 1 < parts ? ALIGN(start + count / parts * (i + 1), PART_ALIGN_PFN)
 				   : end;
 		part[i].end = at;
-		INIT_WORK(&part[i].work, take_part);
+		INIT_WORK(&part[i].work, memory_take_part);
 		queue_work(system_unbound_wq, &part[i].work);
 	}
 	for (i = 0; i < parts; i++) {
@@ -97,13 +126,13 @@ static int take_range(unsigned long start, unsigned long count)
 	}
 	for (i = 0; ret && i < parts; i++)
 		if (!part[i].ret)
-			free_contig_range(part[i].start, part[i].end - part[i].start);
+			memory_free(part[i].start, part[i].end);
 	kfree(part);
 	return ret;
 }
 
 /* Take one range of @size bytes in @zone.  -ENOSPC if there is none. */
-static int take_in_zone(struct zone *zone, u64 size, struct shimos_range *out)
+static int memory_take_in_zone(struct zone *zone, u64 size, struct shimos_range *out)
 {
 	unsigned long count = size >> PAGE_SHIFT;
 	unsigned long low = ALIGN(zone->zone_start_pfn, ALIGN_PFN);
@@ -116,9 +145,9 @@ static int take_in_zone(struct zone *zone, u64 size, struct shimos_range *out)
 	for (;;) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		bad = first_obstacle(zone, start, start + count);
+		bad = memory_first_obstacle(zone, start, start + count);
 		if (bad == start + count &&
-		    !take_range(start, count)) {
+		    !memory_take_range(start, count)) {
 			out->start = PFN_PHYS(start);
 			out->size = size;
 			return 0;
@@ -132,29 +161,50 @@ static int take_in_zone(struct zone *zone, u64 size, struct shimos_range *out)
 	}
 }
 
-static int take_anywhere(u64 size, struct shimos_range *out)
+static int memory_take_on_node(int nid, u64 size, struct shimos_range *out)
 {
-	int nid, i, ret;
+	int i, ret;
 
-	for_each_online_node(nid) {
-		for (i = MAX_NR_ZONES - 1; i >= 0; i--) {
-			struct zone *zone = &NODE_DATA(nid)->node_zones[i];
+	for (i = MAX_NR_ZONES - 1; i >= 0; i--) {
+		struct zone *zone = &NODE_DATA(nid)->node_zones[i];
 
-			if (!populated_zone(zone))
-				continue;
+		if (!populated_zone(zone))
+			continue;
 #ifdef CONFIG_ZONE_DMA
-			if (i == ZONE_DMA)
-				continue;
+		if (i == ZONE_DMA)
+			continue;
 #endif
-			ret = take_in_zone(zone, size, out);
-			if (ret != -ENOSPC)
-				return ret;
-		}
+		ret = memory_take_in_zone(zone, size, out);
+		if (ret != -ENOSPC)
+			return ret;
 	}
 	return -ENOSPC;
 }
 
-static int by_size(const void *a, const void *b)
+/* The node of the CPU that boots, which has not been checked yet. */
+static int memory_near(const struct partition *p)
+{
+	u32 cpu = p->cpus[0];
+	int nid = cpu < nr_cpu_ids && cpu_present(cpu) ? cpu_to_node(cpu) : NUMA_NO_NODE;
+
+	return nid != NUMA_NO_NODE && node_online(nid) ? nid : first_online_node;
+}
+
+/* Memory near its CPUs if there is any, for all that it does goes there. */
+static int memory_take_anywhere(int near, u64 size, struct shimos_range *out)
+{
+	int nid, ret = memory_take_on_node(near, size, out);
+
+	for_each_online_node(nid) {
+		if (ret != -ENOSPC)
+			break;
+		if (nid != near)
+			ret = memory_take_on_node(nid, size, out);
+	}
+	return ret;
+}
+
+static int memory_by_size(const void *a, const void *b)
 {
 	const struct shimos_range *x = a, *y = b;
 
@@ -162,20 +212,21 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Halve the size wanted whenever there is no range as large. */
-static int take_pieces(struct partition *p, u64 size, struct complaint *c)
+static int memory_take_pieces(struct partition *p, u64 size, struct complaint *c)
 {
+	int near = memory_near(p);
 	u64 want = size, left = size;
 	u64 least = FIRST_SMALLEST;
 	int ret;
 
 	while (left) {
 		if (p->range_count == SHIMOS_MAX_RANGES)
-			return refuse(c, -ENOSPC,
-				      "the host's memory is too fragmented: %llu MiB of %llu were found in %u ranges; take less, or boot the host with movablecore=%lluM",
-				      (size - left) >> 20, size >> 20,
-				      SHIMOS_MAX_RANGES, size >> 20);
+			return shimos_refuse(c, -ENOSPC,
+					     "the host's memory is too fragmented: %llu MiB of %llu were found in %u ranges; take less, or boot the host with movablecore=%lluM",
+					     (size - left) >> 20, size >> 20,
+					     SHIMOS_MAX_RANGES, size >> 20);
 		want = min(want, left);
-		ret = take_anywhere(want, &p->ranges[p->range_count]);
+		ret = memory_take_anywhere(near, want, &p->ranges[p->range_count]);
 		if (!ret) {
 			p->range_count++;
 			left -= want;
@@ -185,13 +236,13 @@ static int take_pieces(struct partition *p, u64 size, struct complaint *c)
 		if (ret != -ENOSPC)
 			return ret;
 		if (want <= least)
-			return refuse(c, -ENOSPC,
-				      "the host's memory is too fragmented: no movable range of %llu MiB is left after %llu MiB of %llu; take less, or boot the host with movablecore=%lluM",
-				      want >> 20, (size - left) >> 20, size >> 20,
-				      size >> 20);
+			return shimos_refuse(c, -ENOSPC,
+					     "the host's memory is too fragmented: no movable range of %llu MiB is left after %llu MiB of %llu; take less, or boot the host with movablecore=%lluM",
+					     want >> 20, (size - left) >> 20, size >> 20,
+					     size >> 20);
 		want = max(ALIGN(want / 2, MEMORY_ALIGN), min(least, left));
 	}
-	sort(p->ranges, p->range_count, sizeof(p->ranges[0]), by_size, NULL);
+	sort(p->ranges, p->range_count, sizeof(p->ranges[0]), memory_by_size, NULL);
 	return 0;
 }
 
@@ -207,16 +258,16 @@ int memory_take(struct partition *p, u64 size, struct complaint *c)
 	int ret;
 
 	if (!size || !IS_ALIGNED(size, MEMORY_ALIGN))
-		return refuse(c, -EINVAL, "memory must be a multiple of %u MiB",
-			      MEMORY_ALIGN >> 20);
+		return shimos_refuse(c, -EINVAL, "memory must be a multiple of %u MiB",
+				     MEMORY_ALIGN >> 20);
 	if (size < MEMORY_MIN)
-		return refuse(c, -EINVAL, "%llu MiB are too little to boot Linux: give at least %u MiB",
-			      size >> 20, MEMORY_MIN >> 20);
+		return shimos_refuse(c, -EINVAL, "%llu MiB are too little to boot Linux: give at least %u MiB",
+				     size >> 20, MEMORY_MIN >> 20);
 	if (size > available || available - size < HOST_KEEPS)
-		return refuse(c, -ENOMEM,
-			      "%llu MiB asked, but the host has %llu MiB available and keeps %u MiB for itself",
-			      size >> 20, available >> 20, HOST_KEEPS >> 20);
-	ret = take_pieces(p, size, c);
+		return shimos_refuse(c, -ENOMEM,
+				     "%llu MiB asked, but the host has %llu MiB available and keeps %u MiB for itself",
+				     size >> 20, available >> 20, HOST_KEEPS >> 20);
+	ret = memory_take_pieces(p, size, c);
 	if (ret)
 		memory_give_back(p);
 	else
@@ -229,7 +280,7 @@ void memory_give_back(struct partition *p)
 	u32 i;
 
 	for (i = 0; i < p->range_count; i++)
-		free_contig_range(PHYS_PFN(p->ranges[i].start),
-				  p->ranges[i].size >> PAGE_SHIFT);
+		memory_free(PHYS_PFN(p->ranges[i].start),
+			    PHYS_PFN(p->ranges[i].start + p->ranges[i].size));
 	p->range_count = 0;
 }

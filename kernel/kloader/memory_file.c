@@ -12,7 +12,7 @@
 #include "kloader.h"
 
 /* Bytes readable at @addr, at most @len; 0 if it is not the partition's. */
-static size_t readable(const struct partition *p, u64 addr, size_t len)
+static size_t memory_file_readable(const struct partition *p, u64 addr, size_t len)
 {
 	u32 i;
 
@@ -25,7 +25,7 @@ static size_t readable(const struct partition *p, u64 addr, size_t len)
 	return 0;
 }
 
-static ssize_t memory_read(struct file *file, char __user *to, size_t len, loff_t *pos)
+static ssize_t memory_file_read(struct file *file, char __user *to, size_t len, loff_t *pos)
 {
 	struct partition *p = file->private_data;
 	ssize_t ret;
@@ -33,7 +33,7 @@ static ssize_t memory_read(struct file *file, char __user *to, size_t len, loff_
 
 	len = min_t(size_t, len, SZ_1M);	/* do not hold the lock for long */
 	down_read(&p->memory_sem);
-	ret = readable(p, *pos, len);
+	ret = memory_file_readable(p, *pos, len);
 	if (ret) {
 		left = copy_to_user(to, phys_to_virt(*pos), ret);
 		ret = left == ret ? -EFAULT : ret - left;
@@ -44,33 +44,33 @@ static ssize_t memory_read(struct file *file, char __user *to, size_t len, loff_
 	return ret;
 }
 
-static loff_t memory_llseek(struct file *file, loff_t offset, int whence)
+static loff_t memory_file_llseek(struct file *file, loff_t offset, int whence)
 {
 	return fixed_size_llseek(file, offset, whence, MAX_LFS_FILESIZE);
 }
 
-static int memory_release(struct inode *inode, struct file *file)
+static int memory_file_release(struct inode *inode, struct file *file)
 {
-	partition_put(file->private_data);
+	table_put(file->private_data);
 	return 0;
 }
 
-static const struct file_operations memory_fops = {
+static const struct file_operations memory_file_fops = {
 	.owner		= THIS_MODULE,
-	.read		= memory_read,
-	.llseek		= memory_llseek,
-	.release	= memory_release,
+	.read		= memory_file_read,
+	.llseek		= memory_file_llseek,
+	.release	= memory_file_release,
 };
 
 /* A descriptor that holds the partition, though not its memory. */
-int memory_file_open(struct partition *p)
+int memory_file_open(struct partition *p, struct complaint *c)
 {
 	struct file *file;
 	int fd = get_unused_fd_flags(O_CLOEXEC);
 
 	if (fd < 0)
 		return fd;
-	file = anon_inode_getfile("[shimos-memory]", &memory_fops, p, O_RDONLY);
+	file = anon_inode_getfile("[shimos-memory]", &memory_file_fops, p, O_RDONLY);
 	if (IS_ERR(file)) {
 		put_unused_fd(fd);
 		return PTR_ERR(file);

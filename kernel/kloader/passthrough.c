@@ -30,11 +30,13 @@
  * a device's lock under this one only as long as nobody has the device.
  */
 static DEFINE_MUTEX(passthrough_mutex);
-static LIST_HEAD(given);
-static struct pci_dev *wanted;		/* the one device that may be bound now */
+static LIST_HEAD(passthrough_given);
+/* Who wants to know that a partition has lost a device. */
+static void (*passthrough_lost)(struct partition *p);
+static struct pci_dev *passthrough_wanted;	/* the one device that may be bound now */
 
 /* D3 takes BARs and bus mastering with it; the host does not know of it. */
-static void wake(struct pci_dev *pdev)
+static void passthrough_wake(struct pci_dev *pdev)
 {
 	u16 control;
 
@@ -52,7 +54,7 @@ static void wake(struct pci_dev *pdev)
  * Whoever unplugs the device holds its lock and may be waiting for us, who hold
  * the partition's: never wait for it.
  */
-static int reset(struct passthrough *d)
+static int passthrough_reset(struct passthrough *d)
 {
 	int ret, i;
 
@@ -67,30 +69,44 @@ static int reset(struct passthrough *d)
 	return -EBUSY;
 }
 
-static void quiesce(struct passthrough *d)
+/* Returns whether it stands still: nothing of what it did may still be under way. */
+static bool passthrough_quiesce_one(struct passthrough *d)
 {
 	struct pci_dev *pdev = d->pdev;
+	bool quiet;
 	int ret;
 
-	wake(pdev);
+	passthrough_wake(pdev);
 	pci_clear_master(pdev);
-	if (!pci_wait_for_pending_transaction(pdev))
+	quiet = READ_ONCE(d->lost) || pci_wait_for_pending_transaction(pdev);
+	if (!quiet)
 		pci_warn(pdev, "transactions of '%s' are still pending\n", d->p->name);
-	ret = reset(d);
+	ret = passthrough_reset(d);
 	if (ret)
 		pci_notice(pdev, "was not reset after its use by '%s' (error %d): its bus mastering is off\n",
 			   d->p->name, ret);
+	/* a device that was reset has forgotten what it was about to write */
+	quiet |= !ret;
 	pci_load_saved_state(pdev, d->state);
 	pci_restore_state(pdev);
+	return quiet;
 }
 
-/* CPUs are parked: let no device go on for them.  Caller holds p->mutex. */
-void passthrough_quiesce(struct partition *p)
+/**
+ * passthrough_quiesce() - let no device of a partition go on
+ * @p: a partition whose CPUs are parked; p->mutex is held
+ *
+ * Context: may sleep for seconds.
+ * Return: false if a device may still write to memory.
+ */
+bool passthrough_quiesce(struct partition *p)
 {
 	struct passthrough *d;
+	bool quiet = true;
 
 	list_for_each_entry(d, &p->passthrough, link)
-		quiesce(d);
+		quiet &= passthrough_quiesce_one(d);
+	return quiet;
 }
 
 /* About to start: is all there still that was given?  Caller holds p->mutex. */
@@ -100,9 +116,9 @@ int passthrough_prepare(struct partition *p, struct complaint *c)
 
 	list_for_each_entry(d, &p->passthrough, link)
 		if (READ_ONCE(d->lost))
-			return refuse(c, -ENODEV,
-				      "the device %s of '%s' was unplugged: remove the partition and run it anew",
-				      pci_name(d->pdev), p->name);
+			return shimos_refuse(c, -ENODEV,
+					     "the device %s of '%s' was unplugged: remove the partition and run it anew",
+					     pci_name(d->pdev), p->name);
 	return passthrough_check_buses(p, c);
 }
 
@@ -110,29 +126,29 @@ int passthrough_prepare(struct partition *p, struct complaint *c)
  * A partition's kernel that lets its device use the interrupt line disturbs all
  * that share the line with it: silence it.
  */
-static irqreturn_t line_handler(int irq, void *data)
+static irqreturn_t passthrough_interrupt(int irq, void *data)
 {
 	struct passthrough *d = data;
 
 	return pci_check_and_mask_intx(d->pdev) ? IRQ_HANDLED : IRQ_NONE;
 }
 
-static void watch_line(struct passthrough *d)
+static void passthrough_watch_line(struct passthrough *d)
 {
 	struct pci_dev *pdev = d->pdev;
 
 	if (!pdev->pin || !pdev->irq || !pci_intx_mask_supported(pdev))
 		return;
-	d->has_irq = !request_irq(pdev->irq, line_handler, IRQF_SHARED, DRIVER_NAME, d);
+	d->has_irq = !request_irq(pdev->irq, passthrough_interrupt, IRQF_SHARED, DRIVER_NAME, d);
 	if (!d->has_irq)
 		pci_notice(pdev, "nobody watches its interrupt line\n");
 }
 
-static int stub_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+static int passthrough_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	int ret;
 
-	if (pdev != READ_ONCE(wanted))
+	if (pdev != READ_ONCE(passthrough_wanted))
 		return -EPERM;	/* only KLoader gives devices */
 	ret = pci_enable_device_mem(pdev);
 	if (ret)
@@ -144,15 +160,14 @@ static int stub_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 }
 
 /* Either given back, or unplugged under the partition that has it. */
-static void stub_remove(struct pci_dev *pdev)
+static void passthrough_remove(struct pci_dev *pdev)
 {
 	struct passthrough *d = pci_get_drvdata(pdev);
-	struct complaint c;
 
 	if (d) {
 		pci_warn(pdev, "goes, and '%s' with it\n", d->p->name);
 		WRITE_ONCE(d->lost, true);
-		life_kill(d->p, &c);	/* refused if it does not run: fine */
+		passthrough_lost(d->p);
 		if (d->has_irq)
 			free_irq(pdev->irq, d);
 		d->has_irq = false;
@@ -162,15 +177,15 @@ static void stub_remove(struct pci_dev *pdev)
 }
 
 /* No bind and unbind in sysfs: a device goes back with its partition only. */
-static struct pci_driver stub_driver = {
+static struct pci_driver passthrough_driver = {
 	.name		= DRIVER_NAME,
-	.probe		= stub_probe,
-	.remove		= stub_remove,
+	.probe		= passthrough_probe,
+	.remove		= passthrough_remove,
 	.driver		= { .suppress_bind_attrs = true },
 };
 
 /* Who has it now, to give it back to. */
-static int remember_driver(struct passthrough *d, struct complaint *c)
+static int passthrough_remember_driver(struct passthrough *d, struct complaint *c)
 {
 	struct pci_dev *pdev = d->pdev;
 	int ret = 0;
@@ -180,15 +195,15 @@ static int remember_driver(struct passthrough *d, struct complaint *c)
 	if (pdev->dev.driver)
 		strscpy(d->driver, pdev->dev.driver->name, sizeof(d->driver));
 	else if (d->overridden)
-		ret = refuse(c, -EBUSY,
-			     "somebody keeps %s for a driver that has not come: echo > /sys/bus/pci/devices/%s/driver_override",
-			     pci_name(pdev), pci_name(pdev));
+		ret = shimos_refuse(c, -EBUSY,
+				    "somebody keeps %s for a driver that has not come: echo > /sys/bus/pci/devices/%s/driver_override",
+				    pci_name(pdev), pci_name(pdev));
 	device_unlock(&pdev->dev);
 	return ret;
 }
 
 /* Back to the driver that had it. */
-static void unbind(struct passthrough *d)
+static void passthrough_unbind(struct passthrough *d)
 {
 	struct pci_dev *pdev = d->pdev;
 
@@ -202,45 +217,45 @@ static void unbind(struct passthrough *d)
 		compat_set_driver_override(pdev, "");
 }
 
-static int bind(struct passthrough *d, struct complaint *c)
+static int passthrough_bind(struct passthrough *d, struct complaint *c)
 {
 	struct pci_dev *pdev = d->pdev;
 	int ret;
 
-	ret = remember_driver(d, c) ?: compat_set_driver_override(pdev, DRIVER_NAME);
+	ret = passthrough_remember_driver(d, c) ?: compat_set_driver_override(pdev, DRIVER_NAME);
 	if (ret)
 		return ret;
 	device_release_driver(&pdev->dev);
-	WRITE_ONCE(wanted, pdev);
+	WRITE_ONCE(passthrough_wanted, pdev);
 	ret = device_attach(&pdev->dev);
-	WRITE_ONCE(wanted, NULL);
+	WRITE_ONCE(passthrough_wanted, NULL);
 	if (ret == 1)
 		return 0;
-	unbind(d);
-	return refuse(c, ret < 0 ? ret : -ENODEV,
-		      "%s cannot be taken from the host (error %d): see dmesg",
-		      pci_name(pdev), ret);
+	passthrough_unbind(d);
+	return shimos_refuse(c, ret < 0 ? ret : -ENODEV,
+			     "%s cannot be taken from the host (error %d): see dmesg",
+			     pci_name(pdev), ret);
 }
 
-static int enlist(struct passthrough *d, struct complaint *c)
+static int passthrough_enter(struct passthrough *d, struct complaint *c)
 {
 	struct pci_dev *pdev = d->pdev;
 	bool ours;
 
 	device_lock(&pdev->dev);
-	ours = pdev->dev.driver == &stub_driver.driver;
+	ours = pdev->dev.driver == &passthrough_driver.driver;
 	if (ours)
 		pci_set_drvdata(pdev, d);	/* from now on removal ends p */
 	device_unlock(&pdev->dev);
 	if (!ours)
-		return refuse(c, -ENODEV, "%s has just been unplugged", pci_name(pdev));
-	list_add_tail(&d->all, &given);
+		return shimos_refuse(c, -ENODEV, "%s has just been unplugged", pci_name(pdev));
+	list_add_tail(&d->all, &passthrough_given);
 	list_add_tail(&d->link, &d->p->passthrough);
 	d->p->passthrough_count++;
 	return 0;
 }
 
-static int take(struct partition *p, struct pci_dev *pdev, struct complaint *c)
+static int passthrough_take(struct partition *p, struct pci_dev *pdev, struct complaint *c)
 {
 	struct passthrough *d = kzalloc(sizeof(*d), GFP_KERNEL);
 	int ret;
@@ -249,7 +264,7 @@ static int take(struct partition *p, struct pci_dev *pdev, struct complaint *c)
 		return -ENOMEM;
 	d->p = p;
 	d->pdev = pdev;
-	ret = bind(d, c);
+	ret = passthrough_bind(d, c);
 	if (ret)
 		goto free;
 	pci_clear_master(pdev);
@@ -259,40 +274,40 @@ static int take(struct partition *p, struct pci_dev *pdev, struct complaint *c)
 		ret = -ENOMEM;
 		goto unbind;
 	}
-	quiesce(d);	/* nothing of what the host did is left in it */
-	watch_line(d);
-	ret = enlist(d, c);
+	passthrough_quiesce_one(d);	/* nothing of what the host did is left in it */
+	passthrough_watch_line(d);
+	ret = passthrough_enter(d, c);
 	if (!ret)
 		return 0;
 	if (d->has_irq)
 		free_irq(pdev->irq, d);
 unbind:
-	unbind(d);
+	passthrough_unbind(d);
 free:
 	kfree(d->state);
 	kfree(d);
 	return ret;
 }
 
-static int give(struct partition *p, struct pci_dev *pdev, struct complaint *c)
+static int passthrough_give_locked(struct partition *p, struct pci_dev *pdev, struct complaint *c)
 {
 	const struct passthrough *other;
 	int ret;
 
 	lockdep_assert_held(&p->mutex);
 	if (p->gone || p->state != SHIMOS_CREATED)
-		return refuse(c, -EBUSY,
-			      "'%s' is %s: devices are given before the kernel is loaded",
-			      p->name, state_name(p->state));
+		return shimos_refuse(c, -EBUSY,
+				     "'%s' is %s: devices are given before the kernel is loaded",
+				     p->name, state_name(p->state));
 	if (p->passthrough_count == SHIMOS_MAX_PCI)
-		return refuse(c, -E2BIG, "'%s' has %u PCI functions already, the most there can be",
-			      p->name, SHIMOS_MAX_PCI);
-	list_for_each_entry(other, &given, all)
+		return shimos_refuse(c, -E2BIG, "'%s' has %u PCI functions already, the most there can be",
+				     p->name, SHIMOS_MAX_PCI);
+	list_for_each_entry(other, &passthrough_given, all)
 		if (other->pdev == pdev)
-			return refuse(c, -EBUSY, "%s belongs to partition '%s'",
-				      pci_name(pdev), other->p->name);
+			return shimos_refuse(c, -EBUSY, "%s belongs to partition '%s'",
+					     pci_name(pdev), other->p->name);
 	ret = passthrough_check_device(pdev, c);
-	return ret ?: take(p, pdev, c);
+	return ret ?: passthrough_take(p, pdev, c);
 }
 
 /**
@@ -311,11 +326,11 @@ int passthrough_give(struct partition *p, const struct shimos_pci *arg,
 		pdev = pci_get_domain_bus_and_slot(arg->segment, arg->bus,
 						   PCI_DEVFN(arg->device, arg->function));
 	if (!pdev)
-		return refuse(c, -ENODEV, "there is no PCI device %04x:%02x:%02x.%x",
-			      arg->segment, arg->bus, arg->device, arg->function);
+		return shimos_refuse(c, -ENODEV, "there is no PCI device %04x:%02x:%02x.%x",
+				     arg->segment, arg->bus, arg->device, arg->function);
 	mutex_lock(&p->mutex);
 	mutex_lock(&passthrough_mutex);
-	ret = give(p, pdev, c);
+	ret = passthrough_give_locked(p, pdev, c);
 	mutex_unlock(&passthrough_mutex);
 	mutex_unlock(&p->mutex);
 	if (ret)
@@ -331,15 +346,15 @@ void passthrough_release(struct partition *p)
 	list_for_each_entry_safe(d, next, &p->passthrough, link) {
 		/* its removal no longer ends a partition */
 		device_lock(&d->pdev->dev);
-		if (d->pdev->dev.driver == &stub_driver.driver)
+		if (d->pdev->dev.driver == &passthrough_driver.driver)
 			pci_set_drvdata(d->pdev, NULL);
 		device_unlock(&d->pdev->dev);
 		/* one that was unplugged may be back and somebody else's */
 		if (!READ_ONCE(d->lost))
-			quiesce(d);
+			passthrough_quiesce_one(d);
 		if (d->has_irq)
 			free_irq(d->pdev->irq, d);
-		unbind(d);
+		passthrough_unbind(d);
 		mutex_lock(&passthrough_mutex);
 		list_del(&d->all);
 		mutex_unlock(&passthrough_mutex);
@@ -351,23 +366,14 @@ void passthrough_release(struct partition *p)
 	p->passthrough_count = 0;
 }
 
-bool passthrough_first_of_bus(const struct passthrough *d)
+int passthrough_init(void (*lost)(struct partition *p))
 {
-	const struct passthrough *other;
-
-	list_for_each_entry(other, &d->p->passthrough, link)
-		if (other->pdev->bus == d->pdev->bus)
-			return other == d;
-	return false;
-}
-
-int passthrough_init(void)
-{
-	return pci_register_driver(&stub_driver);
+	passthrough_lost = lost;
+	return pci_register_driver(&passthrough_driver);
 }
 
 /* Every partition holds the module, so no device is held. */
 void passthrough_exit(void)
 {
-	pci_unregister_driver(&stub_driver);
+	pci_unregister_driver(&passthrough_driver);
 }

@@ -23,14 +23,28 @@ struct passthrough {
 	bool lost;			/* unplugged, or the host let it go */
 };
 
-int passthrough_init(void);
+/*
+ * @lost is called when a device of a partition was unplugged, with the device's lock
+ * held; it may sleep.
+ */
+int passthrough_init(void (*lost)(struct partition *p));
 void passthrough_exit(void);
 int passthrough_give(struct partition *p, const struct shimos_pci *arg,
 		     struct complaint *c);
 int passthrough_prepare(struct partition *p, struct complaint *c);
-void passthrough_quiesce(struct partition *p);
+bool passthrough_quiesce(struct partition *p);
 void passthrough_release(struct partition *p);
-bool passthrough_first_of_bus(const struct passthrough *d);
+
+/* A bus is described once, with the first function that is on it.  p->mutex. */
+static inline bool passthrough_first_of_bus(const struct passthrough *d)
+{
+	const struct passthrough *other;
+
+	list_for_each_entry(other, &d->p->passthrough, link)
+		if (other->pdev->bus == d->pdev->bus)
+			return other == d;
+	return false;
+}
 
 /* passthrough_check.c */
 int passthrough_check_device(struct pci_dev *pdev, struct complaint *c);

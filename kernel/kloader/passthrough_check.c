@@ -6,39 +6,40 @@
  */
 #include <linux/iommu.h>
 
+#include "arch.h"
 #include "passthrough.h"
 
-static int check_kind(struct pci_dev *pdev, struct complaint *c)
+static int passthrough_check_kind(struct pci_dev *pdev, struct complaint *c)
 {
 	if (pdev->hdr_type != PCI_HEADER_TYPE_NORMAL)
-		return refuse(c, -EINVAL, "%s is a bridge: give the devices behind it",
-			      pci_name(pdev));
+		return shimos_refuse(c, -EINVAL, "%s is a bridge: give the devices behind it",
+				     pci_name(pdev));
 	if (pdev->is_virtfn || pci_num_vf(pdev))
-		return refuse(c, -EOPNOTSUPP,
-			      "%s has or is a virtual function (SR-IOV), which cannot be given by itself",
-			      pci_name(pdev));
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "%s has or is a virtual function (SR-IOV), which cannot be given by itself",
+				     pci_name(pdev));
 	if (!pci_is_pcie(pdev))
-		return refuse(c, -EOPNOTSUPP, "%s is no PCI Express device", pci_name(pdev));
+		return shimos_refuse(c, -EOPNOTSUPP, "%s is no PCI Express device", pci_name(pdev));
 	return 0;
 }
 
 /* A bus below a port carries the functions of one device and nothing else. */
-static int check_place(struct pci_dev *pdev, struct complaint *c)
+static int passthrough_check_place(struct pci_dev *pdev, struct complaint *c)
 {
 	struct pci_dev *port = pci_is_root_bus(pdev->bus) ? NULL : pdev->bus->self;
 
 	if (!port)
-		return refuse(c, -EOPNOTSUPP,
-			      "%s is on the root bus, together with devices that the host needs: only a device behind a PCIe port can be given",
-			      pci_name(pdev));
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "%s is on the root bus, together with devices that the host needs: only a device behind a PCIe port can be given",
+				     pci_name(pdev));
 	if (pci_pcie_type(port) != PCI_EXP_TYPE_ROOT_PORT &&
 	    pci_pcie_type(port) != PCI_EXP_TYPE_DOWNSTREAM)
-		return refuse(c, -EOPNOTSUPP, "%s is behind %s, which is no PCIe port",
-			      pci_name(pdev), pci_name(port));
+		return shimos_refuse(c, -EOPNOTSUPP, "%s is behind %s, which is no PCIe port",
+				     pci_name(pdev), pci_name(port));
 	return 0;
 }
 
-static int check_bars(struct pci_dev *pdev, struct complaint *c)
+static int passthrough_check_bars(struct pci_dev *pdev, struct complaint *c)
 {
 	int i;
 
@@ -46,21 +47,21 @@ static int check_bars(struct pci_dev *pdev, struct complaint *c)
 		struct resource *bar = &pdev->resource[i];
 
 		if (bar->flags & IORESOURCE_MEM && bar->flags & IORESOURCE_UNSET)
-			return refuse(c, -ENXIO,
-				      "the firmware and the host gave BAR %d of %s no address",
-				      i, pci_name(pdev));
+			return shimos_refuse(c, -ENXIO,
+					     "the firmware and the host gave BAR %d of %s no address",
+					     i, pci_name(pdev));
 	}
 	return 0;
 }
 
-static int check_dma(struct pci_dev *pdev, struct complaint *c)
+static int passthrough_check_dma(struct pci_dev *pdev, struct complaint *c)
 {
 	struct iommu_domain *domain = iommu_get_domain_for_dev(&pdev->dev);
 
 	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY)
-		return refuse(c, -EOPNOTSUPP,
-			      "an IOMMU translates the addresses of %s, and a partition uses physical ones: add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub and restart the machine",
-			      pci_name(pdev));
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "an IOMMU translates the addresses of %s, and a partition uses physical ones: %s",
+				     pci_name(pdev), kloader_arch_iommu_advice);
 	return 0;
 }
 
@@ -68,17 +69,17 @@ int passthrough_check_device(struct pci_dev *pdev, struct complaint *c)
 {
 	int ret;
 
-	ret = check_kind(pdev, c) ?: check_place(pdev, c);
+	ret = passthrough_check_kind(pdev, c) ?: passthrough_check_place(pdev, c);
 	if (ret)
 		return ret;
 	if (!pdev->msi_cap && !pdev->msix_cap)
-		return refuse(c, -EOPNOTSUPP,
-			      "%s has neither MSI nor MSI-X, and its interrupt line cannot reach a partition",
-			      pci_name(pdev));
-	ret = check_bars(pdev, c) ?: check_dma(pdev, c);
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "%s has neither MSI nor MSI-X, and its interrupt line cannot reach a partition",
+				     pci_name(pdev));
+	ret = passthrough_check_bars(pdev, c) ?: passthrough_check_dma(pdev, c);
 	if (ret)
 		return ret;
-	return kloader_arch->check_pci(pdev, c);
+	return kloader_arch_check_pci(pdev, c);
 }
 
 /* What a walk over a bus looks for. */
@@ -87,7 +88,7 @@ struct stranger {
 	struct pci_dev *found;
 };
 
-static int find_stranger(struct pci_dev *pdev, void *data)
+static int passthrough_find_stranger(struct pci_dev *pdev, void *data)
 {
 	struct stranger *stranger = data;
 	struct passthrough *d;
@@ -106,12 +107,12 @@ int passthrough_check_buses(struct partition *p, struct complaint *c)
 	struct passthrough *d;
 
 	list_for_each_entry(d, &p->passthrough, link) {
-		pci_walk_bus(d->pdev->bus, find_stranger, &stranger);
+		pci_walk_bus(d->pdev->bus, passthrough_find_stranger, &stranger);
 		if (stranger.found)
-			return refuse(c, -EBUSY,
-				      "'%s' has %s and would see %s on the same bus: give it both",
-				      p->name, pci_name(d->pdev),
-				      pci_name(stranger.found));
+			return shimos_refuse(c, -EBUSY,
+					     "'%s' has %s and would see %s on the same bus: give it both",
+					     p->name, pci_name(d->pdev),
+					     pci_name(stranger.found));
 	}
 	return 0;
 }

@@ -3,14 +3,13 @@
  * /sys/class/shimos/<name>/: what scripts and udev rules want to know.  Changes
  * of state send uevents and wake pollers of `state`.
  */
-#include <linux/kobject.h>
 #include <linux/sysfs.h>
 #include <shimos/compat.h>
 
 #include "kloader.h"
 #include "passthrough.h"
 
-static struct class *shimos_class;
+static struct class *sysfs_class;
 
 #define ATTRIBUTE(name, format, ...)						\
 static ssize_t name##_show(struct device *dev, struct device_attribute *attr,	\
@@ -24,7 +23,7 @@ static DEVICE_ATTR_RO(name)
 
 ATTRIBUTE(id, "%u", p->id);
 ATTRIBUTE(state, "%s", state_name(READ_ONCE(p->state)));
-ATTRIBUTE(cause, "%s", cause_name(READ_ONCE(p->cause)));
+ATTRIBUTE(cause, "%s", state_cause_name(READ_ONCE(p->cause)));
 ATTRIBUTE(memory, "%llu", p->memory);
 ATTRIBUTE(starts, "%u", READ_ONCE(p->starts));
 
@@ -55,7 +54,7 @@ static ssize_t pci_show(struct device *dev, struct device_attribute *attr, char 
 }
 static DEVICE_ATTR_RO(pci);
 
-static struct attribute *shimos_attrs[] = {
+static struct attribute *sysfs_attrs[] = {
 	&dev_attr_id.attr,
 	&dev_attr_state.attr,
 	&dev_attr_cause.attr,
@@ -65,25 +64,13 @@ static struct attribute *shimos_attrs[] = {
 	&dev_attr_pci.attr,
 	NULL,
 };
-ATTRIBUTE_GROUPS(shimos);
+ATTRIBUTE_GROUPS(sysfs);
 
-void sysfs_changed(struct partition *p)
-{
-	char state[40];
-	char *env[2] = { state };
-
-	if (!p->device)
-		return;
-	snprintf(state, sizeof(state), "SHIMOS_STATE=%s", state_name(p->state));
-	sysfs_notify(&p->device->kobj, NULL, "state");
-	kobject_uevent_env(&p->device->kobj, KOBJ_CHANGE, env);
-}
-
-int sysfs_add(struct partition *p)
+int sysfs_enter(struct partition *p)
 {
 	struct device *device;
 
-	device = device_create_with_groups(shimos_class, NULL, 0, p, shimos_groups,
+	device = device_create_with_groups(sysfs_class, NULL, 0, p, sysfs_groups,
 					   "%s", p->name);
 	if (IS_ERR(device))
 		return PTR_ERR(device);
@@ -91,7 +78,7 @@ int sysfs_add(struct partition *p)
 	return 0;
 }
 
-void sysfs_remove(struct partition *p)
+void sysfs_leave(struct partition *p)
 {
 	device_unregister(p->device);
 	p->device = NULL;
@@ -99,11 +86,11 @@ void sysfs_remove(struct partition *p)
 
 int sysfs_init(void)
 {
-	shimos_class = compat_class_create("shimos");
-	return PTR_ERR_OR_ZERO(shimos_class);
+	sysfs_class = compat_class_create("shimos");
+	return PTR_ERR_OR_ZERO(sysfs_class);
 }
 
 void sysfs_exit(void)
 {
-	class_destroy(shimos_class);
+	class_destroy(sysfs_class);
 }

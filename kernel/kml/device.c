@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
 /* /dev/shimos-kml: what is going on, and trust for the next exec. */
-#include <linux/capability.h>
 #include <linux/compat.h>
 #include <linux/fs.h>
 #include <linux/kernel.h>
@@ -8,12 +7,13 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
+#include <shimos/door.h>
 #include <uapi/shimos_kml.h>
 #include "kml.h"
 
 #define MAX_TASKS	65536U
 
-static int do_status(void *arg)
+static int kml_device_status(void *file, void *arg, struct complaint *c)
 {
 	struct shimos_kml_status *status = arg;
 	struct kml_counts counts;
@@ -29,7 +29,7 @@ static int do_status(void *arg)
 	return 0;
 }
 
-static int do_tasks(void *arg)
+static int kml_device_tasks(void *file, void *arg, struct complaint *c)
 {
 	struct shimos_kml_tasks *tasks = arg;
 	u32 room = min(tasks->room, MAX_TASKS);
@@ -46,12 +46,12 @@ static int do_tasks(void *arg)
 	return err;
 }
 
-static int do_trust(void *arg)
+static int kml_device_trust(void *file, void *arg, struct complaint *c)
 {
-	return kml_gate_trust_next();
+	return kml_gate_trust_next(c);
 }
 
-static int do_entry(void *arg)
+static int kml_device_entry(void *file, void *arg, struct complaint *c)
 {
 	struct shimos_kml_entry *entry = arg;
 
@@ -59,68 +59,72 @@ static int do_entry(void *arg)
 	entry->entry = kml_current_trusted() ? kml_arch_entry() : 0;
 	preempt_enable();
 	entry->entry_3 = entry->entry ? kml_arch_entry_3() : 0;
-	return entry->entry ? 0 : -EPERM;
+	if (!entry->entry)
+		return shimos_refuse(c, -EPERM, "this program does not run in kernel mode");
+	return 0;
 }
 
-static const struct call {
-	unsigned int cmd;
-	int (*one)(void *arg);
-} calls[] = {
-	{ SHIMOS_KML_STATUS, do_status },
-	{ SHIMOS_KML_TASKS, do_tasks },
-	{ SHIMOS_KML_TRUST, do_trust },
-	{ SHIMOS_KML_ENTRY, do_entry },
+static const struct shimos_door_call kml_device_calls[] = {
+	{ SHIMOS_KML_STATUS, "status", 0, kml_device_status },
+	{ SHIMOS_KML_TASKS, "tasks", 0, kml_device_tasks },
+	{ SHIMOS_KML_TRUST, "trust", 0, kml_device_trust },
+	{ SHIMOS_KML_ENTRY, "entry", 0, kml_device_entry },
 };
 
-static long kml_ioctl(struct file *file, unsigned int cmd, unsigned long ptr)
-{
-	void __user *user = (void __user *)ptr;
-	const struct call *call = NULL;
-	struct shimos_kml_header *hdr;
-	size_t size = _IOC_SIZE(cmd);
-	int i, err;
+static const struct shimos_door kml_device_door = {
+	.module		= KBUILD_MODNAME,
+	.version	= SHIMOS_KML_VERSION,
+	.error		= SHIMOS_KML_ERROR,
+	.calls		= kml_device_calls,
+	.count		= ARRAY_SIZE(kml_device_calls),
+};
 
-	for (i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i].cmd == cmd)
-			call = &calls[i];
-	if (!call)
-		return -ENOTTY;
-	hdr = memdup_user(user, size);
-	if (IS_ERR(hdr))
-		return PTR_ERR(hdr);
-	if (hdr->size == size && hdr->version == SHIMOS_KML_VERSION) {
-		err = call->one(hdr);
-	} else {
-		hdr->size = size;
-		hdr->version = SHIMOS_KML_VERSION;
-		err = -EPROTO;
-	}
-	if ((!err || err == -EPROTO) && copy_to_user(user, hdr, err ? sizeof(*hdr) : size))
-		err = -EFAULT;
-	kfree(hdr);
-	return err;
+static_assert(sizeof(struct shimos_kml_error) == sizeof(struct shimos_door_error));
+
+static long kml_device_ioctl(struct file *file, unsigned int cmd, unsigned long ptr)
+{
+	return shimos_door_ioctl(&kml_device_door, file->private_data, file, cmd, ptr);
 }
 
-static const struct file_operations fops = {
+static int kml_device_open(struct inode *inode, struct file *file)
+{
+	struct shimos_door_session *session = kzalloc(sizeof(*session), GFP_KERNEL);
+
+	if (!session)
+		return -ENOMEM;
+	shimos_door_open(session);
+	file->private_data = session;
+	return 0;
+}
+
+static int kml_device_release(struct inode *inode, struct file *file)
+{
+	kfree(file->private_data);
+	return 0;
+}
+
+static const struct file_operations kml_device_fops = {
 	.owner		= THIS_MODULE,
-	.unlocked_ioctl	= kml_ioctl,
+	.open		= kml_device_open,
+	.release	= kml_device_release,
+	.unlocked_ioctl	= kml_device_ioctl,
 	.compat_ioctl	= compat_ptr_ioctl,
 	.llseek		= noop_llseek,
 };
 
-static struct miscdevice device = {
+static struct miscdevice kml_device = {
 	.minor	= MISC_DYNAMIC_MINOR,
 	.name	= "shimos-kml",
 	.mode	= 0600,
-	.fops	= &fops,
+	.fops	= &kml_device_fops,
 };
 
 int kml_device_init(void)
 {
-	return misc_register(&device);
+	return misc_register(&kml_device);
 }
 
 void kml_device_exit(void)
 {
-	misc_deregister(&device);
+	misc_deregister(&kml_device);
 }

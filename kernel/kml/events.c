@@ -8,7 +8,7 @@
 #include <linux/tracepoint.h>
 #include "kml.h"
 
-static void on_exec(void *data, struct task_struct *task, pid_t old, struct linux_binprm *bprm)
+static void kml_on_exec(void *data, struct task_struct *task, pid_t old, struct linux_binprm *bprm)
 {
 	if (!kml_gate_allows(bprm)) {
 		kml_distrust_current();
@@ -18,7 +18,7 @@ static void on_exec(void *data, struct task_struct *task, pid_t old, struct linu
 		pr_warn_ratelimited("no memory to trust %s, or about to unload\n", current->comm);
 }
 
-static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
+static void kml_on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	bool keeps;
 
@@ -45,7 +45,7 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 	}
 }
 
-static void on_exit(void *data, struct task_struct *task)
+static void kml_on_exit(void *data, struct task_struct *task)
 {
 	kml_gate_forget();
 	kml_distrust_current();
@@ -58,12 +58,12 @@ static struct {
 	bool registered;
 } events[] = {
 	/* in this order: who is trusted is always heard of when it ends */
-	{ "sched_process_exit", on_exit },
-	{ "sched_process_fork", on_fork },
-	{ "sched_process_exec", on_exec },
+	{ "sched_process_exit", kml_on_exit },
+	{ "sched_process_fork", kml_on_fork },
+	{ "sched_process_exec", kml_on_exec },
 };
 
-static void find_point(struct tracepoint *point, void *data)
+static void kml_find_tracepoint(struct tracepoint *point, void *data)
 {
 	int i;
 
@@ -76,7 +76,7 @@ int kml_events_init(void)
 {
 	int i, err = -EOPNOTSUPP;
 
-	for_each_kernel_tracepoint(find_point, NULL);
+	for_each_kernel_tracepoint(kml_find_tracepoint, NULL);
 	for (i = 0; i < ARRAY_SIZE(events); i++) {
 		if (!events[i].point) {
 			pr_err("refused: the kernel has no tracepoint %s\n", events[i].name);

@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <shimos/complaint.h>
 #include <uapi/shimos_kml.h>
 #include "kml.h"
 
@@ -38,7 +39,7 @@ static LIST_HEAD(nexts);
 static u64 count_trusted, count_refused;
 static char last_reason[SHIMOS_KML_REASON_LEN];
 
-static bool take_next(void)
+static bool kml_gate_take_next(void)
 {
 	struct next *n, *found = NULL;
 
@@ -62,22 +63,23 @@ bool kml_gate_keeps(const struct cred *cred)
 }
 
 /* Who may have kernel mode: who may load modules. */
-static const char *caller_objection(void)
+static int kml_gate_check_caller(struct complaint *c)
 {
 	if (!has_capability_noaudit(current, CAP_SYS_RAWIO) || !kml_gate_keeps(current_cred()))
-		return "the caller lacks CAP_SYS_RAWIO";
+		return shimos_refuse(c, -EPERM, "the caller lacks CAP_SYS_RAWIO");
 	if (security_locked_down(LOCKDOWN_MODULE_SIGNATURE))
-		return "the kernel is locked down";
-	return NULL;
+		return shimos_refuse(c, -EPERM, "the kernel is locked down");
+	return 0;
 }
 
-int kml_gate_trust_next(void)
+int kml_gate_trust_next(struct complaint *c)
 {
 	struct next *next;
+	int err = kml_gate_check_caller(c);
 
-	if (caller_objection())
-		return -EPERM;
-	take_next();
+	if (err)
+		return err;
+	kml_gate_take_next();
 	next = kmalloc(sizeof(*next), GFP_KERNEL);
 	if (!next)
 		return -ENOMEM;
@@ -91,16 +93,16 @@ int kml_gate_trust_next(void)
 void kml_gate_forget(void)
 {
 	if (!list_empty(&nexts))
-		take_next();
+		kml_gate_take_next();
 }
 
 /* Only root's, and nobody else can write it. */
-static bool roots_own(const struct inode *inode)
+static bool kml_gate_only_root_writes(const struct inode *inode)
 {
 	return uid_eq(inode->i_uid, GLOBAL_ROOT_UID) && !(inode->i_mode & 0022);
 }
 
-static bool below_trusted(const struct path *path)
+static bool kml_gate_below_directory(const struct path *path)
 {
 	return path->mnt == trusted.mnt && is_subdir(path->dentry, trusted.dentry);
 }
@@ -109,19 +111,20 @@ static bool below_trusted(const struct path *path)
  * The file and all directories on the way to @top, or to the file system's root:
  * who can rename can replace. A sticky directory, as /tmp, does not let others.
  */
-static const char *file_objection(const struct path *path, const struct dentry *top)
+static int kml_gate_check_file(struct complaint *c, const struct path *path,
+			       const struct dentry *top)
 {
-	const char *why = NULL;
 	struct dentry *dentry;
+	int err = 0;
 
 	if (!S_ISREG(d_inode(path->dentry)->i_mode))
-		return "not a regular file";
-	if (!roots_own(d_inode(path->dentry)))
-		return "the file is not root's alone to write";
+		return shimos_refuse(c, -EPERM, "not a regular file");
+	if (!kml_gate_only_root_writes(d_inode(path->dentry)))
+		return shimos_refuse(c, -EPERM, "the file is not root's alone to write");
 	if (path->mnt->mnt_flags & MNT_NOSUID)
-		return "the file system is mounted nosuid";
+		return shimos_refuse(c, -EPERM, "the file system is mounted nosuid");
 	if (d_inode(path->dentry)->i_sb->s_user_ns != &init_user_ns)
-		return "the file system was mounted in another user namespace";
+		return shimos_refuse(c, -EPERM, "the file system was mounted in another user namespace");
 
 	rcu_read_lock();
 	for (dentry = path->dentry; dentry != top && !IS_ROOT(dentry);) {
@@ -129,42 +132,47 @@ static const char *file_objection(const struct path *path, const struct dentry *
 
 		dentry = READ_ONCE(dentry->d_parent);
 		inode = d_inode_rcu(dentry);
-		if (!inode || (!roots_own(inode) && !(uid_eq(inode->i_uid, GLOBAL_ROOT_UID) &&
-						      (inode->i_mode & S_ISVTX)))) {
-			why = "a directory of its path is not root's alone to write";
+		if (!inode || (!kml_gate_only_root_writes(inode) &&
+			       !(uid_eq(inode->i_uid, GLOBAL_ROOT_UID) &&
+				 (inode->i_mode & S_ISVTX)))) {
+			err = shimos_refuse(c, -EPERM,
+					    "a directory of its path is not root's alone to write");
 			break;
 		}
 	}
 	rcu_read_unlock();
-	return why;
+	return err;
 }
 
 bool kml_gate_allows(const struct linux_binprm *bprm)
 {
 	const struct path *path = &bprm->file->f_path;
-	bool asked = take_next(), below = below_trusted(path);
+	bool asked = kml_gate_take_next(), below = kml_gate_below_directory(path);
+	struct complaint c;
 	const char *why;
+	int err;
 
 	if (!asked && !below)
 		return false;
 	if (bprm->secureexec)
-		why = "the program gives its caller more rights";
+		err = shimos_refuse(&c, -EPERM, "the program gives its caller more rights");
 	else
-		why = caller_objection();
-	if (!why)
-		why = file_objection(path, below ? trusted.dentry : NULL);
-	if (!why)
-		why = kml_arch_objection();
+		err = kml_gate_check_caller(&c);
+	if (!err)
+		err = kml_gate_check_file(&c, path, below ? trusted.dentry : NULL);
+	why = err ? NULL : kml_arch_objection();
+	if (why)
+		err = shimos_refuse(&c, -EPERM, "%s", why);
 
 	spin_lock(&lock);
-	if (why) {
+	if (err) {
 		count_refused++;
-		snprintf(last_reason, sizeof(last_reason), "%s: %s", current->comm, why);
+		snprintf(last_reason, sizeof(last_reason), "%s: %s", current->comm, c.text);
 	} else {
 		count_trusted++;
 	}
 	spin_unlock(&lock);
-	return !why;
+	return !err;
 }
 
 void kml_gate_status(struct shimos_kml_status *status)
@@ -184,7 +192,7 @@ int kml_gate_init(void)
 		pr_err("refused: no directory %s (mkdir %s, or directory=...)\n", directory, directory);
 		return err;
 	}
-	if (!roots_own(d_inode(trusted.dentry))) {
+	if (!kml_gate_only_root_writes(d_inode(trusted.dentry))) {
 		pr_err("refused: %s must be root's, and nobody else's to write\n", directory);
 		path_put(&trusted);
 		return -EPERM;

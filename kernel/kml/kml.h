@@ -13,6 +13,7 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 
+struct complaint;
 struct cred;
 struct shimos_kml_status;
 
@@ -53,8 +54,8 @@ void kml_gate_exit(void);
 bool kml_gate_allows(const struct linux_binprm *bprm);
 /* Whether who has these rights may stay in kernel mode. Atomic. */
 bool kml_gate_keeps(const struct cred *cred);
-/* The next exec of current need not be of a file below the directory. */
-int kml_gate_trust_next(void);
+/* The next exec of current need not be of a file below the directory; or says why it is refused. */
+int kml_gate_trust_next(struct complaint *c);
 /* There will be none. Atomic. */
 void kml_gate_forget(void);
 void kml_gate_status(struct shimos_kml_status *status);

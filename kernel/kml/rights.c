@@ -14,7 +14,7 @@
  * All that changes the rights of a task comes by here, and only the task itself
  * does it: setuid and its like, capset, a user namespace.
  */
-static int on_commit_creds(struct kprobe *probe, struct pt_regs *regs)
+static int kml_on_commit_creds(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct cred *new = (const struct cred *)regs_get_kernel_argument(regs, 0);
 
@@ -29,7 +29,7 @@ static int on_commit_creds(struct kprobe *probe, struct pt_regs *regs)
  * what leaves it on Intel CPUs loads the stock IDT, at CPL 0 the end of the machine.
  * KVM looks for signals once more, interrupts off, before it enters one.
  */
-static int on_notifier(struct kprobe *probe, struct pt_regs *regs)
+static int kml_on_preempt_notifier(struct kprobe *probe, struct pt_regs *regs)
 {
 	const void *notifier = (const void *)regs_get_kernel_argument(regs, 0);
 
@@ -43,12 +43,12 @@ static int on_notifier(struct kprobe *probe, struct pt_regs *regs)
 
 static struct kprobe creds_probe = {
 	.symbol_name	= "commit_creds",
-	.pre_handler	= on_commit_creds,
+	.pre_handler	= kml_on_commit_creds,
 };
 
 static struct kprobe notifier_probe = {
 	.symbol_name	= "preempt_notifier_register",
-	.pre_handler	= on_notifier,
+	.pre_handler	= kml_on_preempt_notifier,
 };
 
 static struct kprobe *probes[] = { &creds_probe, &notifier_probe };

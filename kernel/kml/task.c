@@ -30,30 +30,30 @@ static bool no_child;
 module_param(no_child, bool, 0600);
 MODULE_PARM_DESC(no_child, "for tests only: as if there were no memory to trust a child (default off)");
 
-static int (*add_task_work)(struct task_struct *task, struct callback_head *work,
-			    enum task_work_notify_mode mode);
+static int (*kml_task_work_add)(struct task_struct *task, struct callback_head *work,
+				enum task_work_notify_mode mode);
 
 /* guards the list and its length; taken in tracepoints, not by interrupts */
 static DEFINE_SPINLOCK(lock);
 static LIST_HEAD(all);
 static unsigned long count;
 
-static void sched_in(struct preempt_notifier *notifier, int cpu)
+static void kml_task_sched_in(struct preempt_notifier *notifier, int cpu)
 {
 	const struct trusted *trusted = container_of(notifier, struct trusted, notifier);
 
 	kml_arch_enter(!trusted->demoted);
 }
 
-static void sched_out(struct preempt_notifier *notifier, struct task_struct *next)
+static void kml_task_sched_out(struct preempt_notifier *notifier, struct task_struct *next)
 {
 	kml_arch_leave();
 }
 
-static struct preempt_ops ops = { .sched_in = sched_in, .sched_out = sched_out };
+static struct preempt_ops ops = { .sched_in = kml_task_sched_in, .sched_out = kml_task_sched_out };
 
 /* Only current looks at and changes its list. */
-static struct trusted *find_current(void)
+static struct trusted *kml_task_find_current(void)
 {
 	struct preempt_notifier *n;
 
@@ -63,7 +63,7 @@ static struct trusted *find_current(void)
 	return NULL;
 }
 
-static struct trusted *make(struct task_struct *task)
+static struct trusted *kml_task_create(struct task_struct *task)
 {
 	struct trusted *trusted = kzalloc(sizeof(*trusted), GFP_ATOMIC);
 
@@ -86,7 +86,7 @@ static struct trusted *make(struct task_struct *task)
 
 bool kml_current_trusted(void)
 {
-	const struct trusted *trusted = find_current();
+	const struct trusted *trusted = kml_task_find_current();
 
 	return trusted && !trusted->demoted;
 }
@@ -118,7 +118,7 @@ u32 kml_list_tasks(u32 *tids, u32 room)
 
 int kml_trust_current(void)
 {
-	struct trusted *trusted = find_current();
+	struct trusted *trusted = kml_task_find_current();
 
 	if (trusted && trusted->demoted) {
 		kml_distrust_current();
@@ -127,7 +127,7 @@ int kml_trust_current(void)
 	if (trusted) {
 		trusted->mm = current->mm;
 	} else {
-		trusted = make(current);
+		trusted = kml_task_create(current);
 		if (!trusted)
 			return -ENOMEM;
 		preempt_disable();
@@ -143,7 +143,7 @@ int kml_trust_current(void)
 
 int kml_trust_child(struct task_struct *child)
 {
-	struct trusted *trusted = no_child ? NULL : make(child);
+	struct trusted *trusted = no_child ? NULL : kml_task_create(child);
 
 	if (!trusted)
 		return -ENOMEM;
@@ -155,7 +155,7 @@ int kml_trust_child(struct task_struct *child)
 }
 
 /* With the lock held. */
-static void forget(struct trusted *trusted)
+static void kml_task_unlink(struct trusted *trusted)
 {
 	if (list_empty(&trusted->link))
 		return;
@@ -165,7 +165,7 @@ static void forget(struct trusted *trusted)
 
 void kml_distrust_current(void)
 {
-	struct trusted *trusted = find_current();
+	struct trusted *trusted = kml_task_find_current();
 
 	if (!trusted)
 		return;
@@ -175,7 +175,7 @@ void kml_distrust_current(void)
 	preempt_enable();
 	kml_arch_detach();
 	spin_lock(&lock);
-	forget(trusted);
+	kml_task_unlink(trusted);
 	spin_unlock(&lock);
 	/*
 	 * Work that is still to come needs both. Only an oops can end a task between
@@ -189,10 +189,10 @@ void kml_distrust_current(void)
 
 /*
  * All CPUs stand still in the kernel, so no task is in user space and none in the
- * middle of a switch: each hears of it by sched_in(). The flag leads those that are
+ * middle of a switch: each hears of it by kml_task_sched_in(). The flag leads those that are
  * on the short way off it, to where it is seen that they are demoted.
  */
-static int demote_all(void *data)
+static int kml_task_demote_all(void *data)
 {
 	struct mm_struct *mm = data;
 	struct trusted *trusted, *next;
@@ -202,7 +202,7 @@ static int demote_all(void *data)
 		if (trusted->mm != mm)
 			continue;
 		trusted->demoted = true;
-		forget(trusted);
+		kml_task_unlink(trusted);
 		set_tsk_thread_flag(trusted->task, TIF_NOTIFY_RESUME);
 	}
 	spin_unlock(&lock);
@@ -211,32 +211,32 @@ static int demote_all(void *data)
 }
 
 /* On the way back from the system call that gave up the rights. */
-static void demote(struct callback_head *work)
+static void kml_task_demote(struct callback_head *work)
 {
 	const struct trusted *trusted = container_of(work, struct trusted, demote);
 
 	/* gone: exiting; demoted: by another thread that did the same */
 	if (current->mm && !trusted->demoted)
-		stop_machine(demote_all, current->mm, NULL);
+		stop_machine(kml_task_demote_all, current->mm, NULL);
 }
 
 void kml_demote_current(void)
 {
-	struct trusted *trusted = find_current();
+	struct trusted *trusted = kml_task_find_current();
 
 	if (!trusted || trusted->demoted || trusted->demoting)
 		return;
 	trusted->demoting = true;
-	init_task_work(&trusted->demote, demote);
+	init_task_work(&trusted->demote, kml_task_demote);
 	/* fails only if current is exiting */
-	if (add_task_work(current, &trusted->demote, TWA_RESUME))
+	if (kml_task_work_add(current, &trusted->demote, TWA_RESUME))
 		trusted->demoting = false;
 }
 
 int kml_tasks_init(void)
 {
-	add_task_work = (void *)kml_symbol("task_work_add");
-	if (!add_task_work) {
+	kml_task_work_add = (void *)kml_symbol("task_work_add");
+	if (!kml_task_work_add) {
 		pr_err("refused: the kernel has no task_work_add\n");
 		return -EOPNOTSUPP;
 	}

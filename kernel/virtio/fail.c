@@ -15,7 +15,7 @@
 #include "recover.h"
 #include "transport.h"
 
-static struct dead_ring get_ring(struct shimos_device *d, unsigned int n)
+static struct dead_ring fail_get_ring(struct shimos_device *d, unsigned int n)
 {
 	struct virtqueue *vq = d->vq[n];
 
@@ -29,18 +29,18 @@ static struct dead_ring get_ring(struct shimos_device *d, unsigned int n)
 }
 
 /* The work may run on two CPUs at once, if it is queued anew meanwhile. */
-static void answer(struct shimos_device *d)
+static void fail_answer(struct shimos_device *d)
 {
 	unsigned long flags;
 	unsigned int n;
 
 	spin_lock_irqsave(&d->fail_lock, flags);
 	for (n = 0; n < d->desc.queues && d->vq[n]; n++) {
-		struct dead_ring r = get_ring(d, n);
+		struct dead_ring r = fail_get_ring(d, n);
 
 		if (!d->recovered)
-			fail_taken(&r);
-		fail_available(&r);
+			recover_fail_taken(&r);
+		recover_fail_available(&r);
 	}
 	d->recovered = true;
 	spin_unlock_irqrestore(&d->fail_lock, flags);
@@ -54,20 +54,26 @@ static void fail_disk(struct irq_work *work)
 
 	if (!READ_ONCE(d->live))
 		return;
-	answer(d);
+	fail_answer(d);
 	for (n = 0; n < d->desc.queues && d->vq[n]; n++)
 		vring_interrupt(0, d->vq[n]);
 }
 
-void shimos_fail_init(struct shimos_device *d)
+void fail_init(struct shimos_device *d)
 {
 	spin_lock_init(&d->fail_lock);
 	init_irq_work(&d->fail_work, fail_disk);
 }
 
-void shimos_fail(struct shimos_device *d)
+void fail_device(struct shimos_device *d)
 {
-	smp_store_mb(d->dead, true);	/* pairs with the acquire in notify() */
+	if (d->stuck) {
+		/* what it had begun with can be answered now, on unbroken rings */
+		__virtio_unbreak_device(&d->vdev);
+		d->stuck = false;
+		module_put(THIS_MODULE);
+	}
+	smp_store_mb(d->dead, true);	/* pairs with the acquire in transport_notify() */
 	wake_up_all(&d->changed);
 	if (d->desc.type == VIRTIO_ID_BLOCK)
 		irq_work_queue(&d->fail_work);
@@ -75,7 +81,18 @@ void shimos_fail(struct shimos_device *d)
 		virtio_break_device(&d->vdev);
 }
 
-void shimos_fail_more(struct shimos_device *d)
+void fail_stuck(struct shimos_device *d)
+{
+	if (d->stuck)
+		return;
+	d->stuck = true;
+	__module_get(THIS_MODULE);	/* what it may write to is not freed */
+	virtio_break_device(&d->vdev);
+	pr_err("the owner of %s may still write to this kernel's memory: the device is broken, what it has is not given back\n",
+	       d->desc.name);
+}
+
+void fail_more(struct shimos_device *d)
 {
 	if (d->desc.type == VIRTIO_ID_BLOCK)
 		irq_work_queue(&d->fail_work);

@@ -7,17 +7,17 @@
 
 #include "transport.h"
 
-static int __init shimos_virtio_init(void)
+static int __init transport_module_init(void)
 {
-	return shimos_packets_init();
+	return transport_packets_init();
 }
 
-static void __exit shimos_virtio_exit(void)
+static void __exit transport_module_exit(void)
 {
-	shimos_packets_exit();
+	transport_packets_exit();
 }
 
-module_init(shimos_virtio_init);
-module_exit(shimos_virtio_exit);
+module_init(transport_module_init);
+module_exit(transport_module_exit);
 MODULE_DESCRIPTION("SHIMOS virtio transport: devices that other kernels own");
 MODULE_LICENSE("GPL");

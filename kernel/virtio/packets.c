@@ -17,8 +17,6 @@
 #include "transport.h"
 
 #define PACKETS		64	/* of the queue that owners write to */
-#define ANSWER_TIMEOUT	(20 * HZ)
-#define VENDOR		0x4d494853	/* "SHIM", as our ACPI table */
 
 /* Changed under devices_mutex; doorbells walk it under RCU. */
 static LIST_HEAD(devices);
@@ -28,33 +26,37 @@ static struct device *root;
 static struct workqueue_struct *add_wq;
 static bool leaving;		/* the module is being unloaded: register nothing */
 
-static void control(struct work_struct *work);
-static DECLARE_WORK(control_work, control);
+static unsigned int answer_seconds = 20;
+module_param(answer_seconds, uint, 0644);
+MODULE_PARM_DESC(answer_seconds,
+		 "how long an owner may take to start a device, or to stop it before the log says so");
+
+static void transport_control(struct work_struct *work);
+static DECLARE_WORK(control_work, transport_control);
 
 /* ---- objects ---- */
 
-static void device_free(struct kref *ref)
+static void transport_free(struct kref *ref)
 {
 	struct shimos_device *d = container_of(ref, struct shimos_device, ref);
 
-	/* an owner that did not answer a reset may still write to it: then it is kept */
-	if (d->state && (!d->started || d->dead))
-		free_pages_exact(d->state, state_bytes(d));
+	if (d->state)
+		free_pages_exact(d->state, transport_state_bytes(d));
 	kfree(d);
 }
 
-void shimos_device_put(struct shimos_device *d)
+void transport_put(struct shimos_device *d)
 {
-	kref_put(&d->ref, device_free);
+	kref_put(&d->ref, transport_free);
 }
 
-static struct shimos_device *find(u32 owner, u32 id)
+static struct shimos_device *transport_find(u32 owner, u32 id)
 {
 	struct shimos_device *d, *found = NULL;
 
 	mutex_lock(&devices_mutex);
 	list_for_each_entry(d, &devices, link)
-		if (d->owner == owner && d->id == id) {
+		if (d->owner == owner && d->id == id && !d->orphaned) {
 			kref_get(&d->ref);
 			found = d;
 			break;
@@ -65,8 +67,8 @@ static struct shimos_device *find(u32 owner, u32 id)
 
 /* ---- asking ---- */
 
-static int send(u32 owner, u32 id, enum shimos_virtio_cmd cmd, u32 number, u32 value,
-		void *block, u32 size)
+static int transport_send(u32 owner, u32 id, enum shimos_virtio_cmd cmd, u32 number, u32 value,
+			  void *block, u32 size)
 {
 	struct ikc_packet pkt = { .cmd = cmd, .param = { id, number, value } };
 	int ret;
@@ -84,46 +86,78 @@ static int send(u32 owner, u32 id, enum shimos_virtio_cmd cmd, u32 number, u32 v
 	return ret;
 }
 
-int shimos_ask(struct shimos_device *d, enum shimos_virtio_cmd cmd, void *block, u32 size)
+/* Has request @number been answered, or a later one?  Answers come in order. */
+static bool transport_is_answered(const struct shimos_device *d, u32 number)
+{
+	/* pairs with the release in transport_take_answer() */
+	return (s32)(smp_load_acquire(&d->answered) - number) >= 0;
+}
+
+static long transport_answer_timeout(void)
+{
+	return max(READ_ONCE(answer_seconds), 1U) * HZ;
+}
+
+int transport_ask_start(struct shimos_device *d, struct shimos_virtio_start *msg)
 {
 	u32 number = ++d->asked;	/* drivers take one step after the other */
 	int ret;
 
-	ret = send(d->owner, d->id, cmd, number, 0, block, size);
+	ret = transport_send(d->owner, d->id, SHIMOS_VIRTIO_START, number, 0, msg, sizeof(*msg));
 	if (ret)
 		return ret;
-	/* pairs with the release in take_answer() */
-	if (!wait_event_timeout(d->changed, smp_load_acquire(&d->answered) == number ||
-				READ_ONCE(d->dead), ANSWER_TIMEOUT))
+	if (!wait_event_timeout(d->changed, transport_is_answered(d, number) || READ_ONCE(d->dead),
+				transport_answer_timeout()))
 		return -ETIME;
-	return READ_ONCE(d->answered) == number ? d->answer : -EHOSTDOWN;
+	return transport_is_answered(d, number) ? d->answer : -EHOSTDOWN;
 }
 
-static void take_answer(struct shimos_device *d, const struct ikc_packet *pkt)
+void transport_ask_reset(struct shimos_device *d)
+{
+	u32 first = d->asked + 1;
+	int ret;
+
+	for (;;) {
+		/* again each time: request and answer may find a full queue */
+		ret = transport_send(d->owner, d->id, SHIMOS_VIRTIO_RESET, ++d->asked, 0, NULL, 0);
+		/* no back end is loaded there, so nobody serves the device */
+		if (ret == -ENOTCONN && !READ_ONCE(d->stuck))
+			return;
+		if (wait_event_timeout(d->changed,
+				       transport_is_answered(d, first) || READ_ONCE(d->dead),
+				       transport_answer_timeout()))
+			return;
+		dev_warn(&d->vdev.dev,
+			 "the owner of %s has not stopped it: waiting, for it may still write to this kernel's memory\n",
+			 d->desc.name);
+	}
+}
+
+static void transport_take_answer(struct shimos_device *d, const struct ikc_packet *pkt)
 {
 	d->answer = -(int)min_t(u32, pkt->param[2], MAX_ERRNO);
-	/* pairs with the acquire in shimos_ask() */
+	/* pairs with the acquire in transport_is_answered() */
 	smp_store_release(&d->answered, pkt->param[1]);
 	wake_up_all(&d->changed);
 }
 
 /* ---- registering and removing ---- */
 
-static void release(struct device *dev)
+static void transport_release(struct device *dev)
 {
-	shimos_device_put(container_of(dev, struct shimos_device, vdev.dev));
+	transport_put(container_of(dev, struct shimos_device, vdev.dev));
 }
 
-static void add(struct shimos_device *d)
+static void transport_register(struct shimos_device *d)
 {
 	int ret;
 
 	d->vdev.dev.parent = root;
-	d->vdev.dev.release = release;
-	d->vdev.config = &shimos_config_ops;
+	d->vdev.dev.release = transport_release;
+	d->vdev.config = &transport_config_ops;
 	d->vdev.id.device = d->desc.type;
-	d->vdev.id.vendor = VENDOR;
-	kref_get(&d->ref);		/* release() drops it, in the error case as well */
+	d->vdev.id.vendor = SHIMOS_VIRTIO_VENDOR;
+	kref_get(&d->ref);	/* transport_release() drops it, in the error case as well */
 	ret = register_virtio_device(&d->vdev);
 	if (ret) {
 		pr_err("%s cannot be registered: error %d\n", d->desc.name, ret);
@@ -133,23 +167,23 @@ static void add(struct shimos_device *d)
 	d->registered = true;
 }
 
-static int is_open_disk(struct device *dev, void *data)
+static int transport_is_open_disk(struct device *dev, void *data)
 {
 	return dev->type && !strcmp(dev->type->name, "disk") && disk_openers(dev_to_disk(dev));
 }
 
 /* Is it a disk that somebody has open: mounted, swapped to, part of another one? */
-static bool is_in_use(struct shimos_device *d)
+static bool transport_is_in_use(struct shimos_device *d)
 {
 	if (!d->registered)
 		return false;
 	/* who looked for its partitions, a kernel thread, closes it only a moment later */
 	flush_delayed_fput();
-	return device_for_each_child(&d->vdev.dev, NULL, is_open_disk);
+	return device_for_each_child(&d->vdev.dev, NULL, transport_is_open_disk);
 }
 
 /* Answers and doorbells are needed until the driver has let go. */
-static void let_go(struct shimos_device *d)
+static void transport_unregister(struct shimos_device *d)
 {
 	if (d->registered)
 		unregister_virtio_device(&d->vdev);
@@ -157,12 +191,13 @@ static void let_go(struct shimos_device *d)
 	d->forgotten = true;
 }
 
-static void say_removed(struct shimos_device *d)
+static void transport_say_removed(struct shimos_device *d)
 {
-	bool listed;
+	bool listed, orphaned;
 
 	mutex_lock(&devices_mutex);
 	listed = !d->unlisted;
+	orphaned = d->orphaned;
 	if (listed)
 		list_del_rcu(&d->link);
 	d->unlisted = true;
@@ -170,11 +205,13 @@ static void say_removed(struct shimos_device *d)
 	if (!listed)
 		return;
 	synchronize_rcu();
-	send(d->owner, d->id, SHIMOS_VIRTIO_REMOVED, 0, 0, NULL, 0);
-	shimos_device_put(d);		/* the list's */
+	/* the owner's number may be another kernel's by now */
+	if (!orphaned)
+		transport_send(d->owner, d->id, SHIMOS_VIRTIO_REMOVED, 0, 0, NULL, 0);
+	transport_put(d);		/* the list's */
 }
 
-static int take_removal(struct shimos_device *d)
+static int transport_take_removal(struct shimos_device *d)
 {
 	int removal;
 
@@ -185,82 +222,83 @@ static int take_removal(struct shimos_device *d)
 	return removal;
 }
 
-static void step(struct work_struct *work)
+static void transport_step(struct work_struct *work)
 {
 	struct shimos_device *d = container_of(work, struct shimos_device, work);
-	int removal = take_removal(d);
+	int removal = transport_take_removal(d);
 
 	mutex_lock(&d->mutex);
 	if (d->forgotten)
 		goto unlock;
-	if (removal == SHIMOS_VIRTIO_ASK && is_in_use(d)) {
-		send(d->owner, d->id, SHIMOS_VIRTIO_REMOVED, 0, EBUSY, NULL, 0);
+	if (removal == SHIMOS_VIRTIO_ASK && transport_is_in_use(d)) {
+		transport_send(d->owner, d->id, SHIMOS_VIRTIO_REMOVED, 0, EBUSY, NULL, 0);
 	} else if (removal >= 0) {
-		let_go(d);
-		say_removed(d);
+		transport_unregister(d);
+		transport_say_removed(d);
 	} else if (!d->registered && !d->dead && !READ_ONCE(leaving)) {
-		add(d);
+		transport_register(d);
 	}
 	if (d->registered && test_and_clear_bit(0, &d->config_changed))
 		virtio_config_changed(&d->vdev);
 unlock:
 	mutex_unlock(&d->mutex);
-	shimos_device_put(d);
+	transport_put(d);
 }
 
 /* The work has a reference of its own. */
-static void wake(struct shimos_device *d, struct workqueue_struct *wq)
+static void transport_wake(struct shimos_device *d, struct workqueue_struct *wq)
 {
 	kref_get(&d->ref);
 	if (!queue_work(wq, &d->work))
-		shimos_device_put(d);
+		transport_put(d);
 }
 
 /* Not in order: one that waits for its owner must not keep others from going. */
-static void remove(struct shimos_device *d, enum shimos_virtio_remove how)
+static void transport_remove(struct shimos_device *d, enum shimos_virtio_remove how)
 {
 	spin_lock_irq(&d->lock);
 	if (d->removal != SHIMOS_VIRTIO_GONE)
 		d->removal = how;
 	spin_unlock_irq(&d->lock);
 	if (how == SHIMOS_VIRTIO_GONE)
-		shimos_fail(d);
-	wake(d, system_unbound_wq);
+		fail_device(d);
+	transport_wake(d, system_unbound_wq);
 }
 
 /* ---- packets from owners ---- */
 
-static bool check_description(const struct shimos_virtio_device *desc, u32 owner)
-{
-	char name[IKC_NAME_LEN];
-
-	if (desc->version == SHIMOS_VIRTIO_VERSION && desc->size == sizeof(*desc))
-		return desc->queues && desc->queues <= SHIMOS_VIRTIO_QUEUES &&
-		       is_power_of_2(desc->ring) && desc->ring <= SHIMOS_VIRTIO_RING &&
-		       desc->config_len <= SHIMOS_VIRTIO_CONFIG;
-	ikc_kernel_name(owner, name);
-	pr_err("a device of '%s' is described in version %u with %u bytes, this transport knows version %u with %zu: install the same release on both sides\n",
-	       name, desc->version, desc->size, SHIMOS_VIRTIO_VERSION, sizeof(*desc));
-	return false;
-}
-
 /* Copy what came with a packet, once. */
-static bool get_description(const struct ikc_packet *pkt, struct shimos_virtio_device *desc)
+static int transport_get_description(const struct ikc_packet *pkt,
+				     struct shimos_virtio_device *desc)
 {
 	if (pkt->flags != IKC_DATA_SHARED || pkt->size != sizeof(*desc))
-		return false;
+		return -EINVAL;
 	memcpy(desc, ikc_pointer(pkt->data), sizeof(*desc));
 	barrier();	/* what was copied is what is checked */
 	desc->name[sizeof(desc->name) - 1] = '\0';
-	return check_description(desc, pkt->sender);
+	return accept_version(desc, pkt->sender);
 }
 
-static void handle_add(const struct ikc_packet *pkt)
+static unsigned int transport_count_devices(u32 owner)
+{
+	struct shimos_device *d;
+	unsigned int count = 0;
+
+	mutex_lock(&devices_mutex);
+	list_for_each_entry(d, &devices, link)
+		count += d->owner == owner && !d->orphaned;
+	mutex_unlock(&devices_mutex);
+	return count;
+}
+
+/* Only one work makes devices, so that nobody is counted while he comes. */
+static int transport_new_device(const struct ikc_packet *pkt)
 {
 	struct shimos_device *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	int ret;
 
 	if (!d)
-		return;
+		return -ENOMEM;
 	kref_init(&d->ref);
 	d->owner = pkt->sender;
 	d->id = pkt->param[0];
@@ -268,107 +306,130 @@ static void handle_add(const struct ikc_packet *pkt)
 	spin_lock_init(&d->lock);
 	mutex_init(&d->mutex);
 	init_waitqueue_head(&d->changed);
-	INIT_WORK(&d->work, step);
-	shimos_fail_init(d);
-	if (!get_description(pkt, &d->desc))
+	INIT_WORK(&d->work, transport_step);
+	fail_init(d);
+	ret = transport_get_description(pkt, &d->desc) ?:
+	      accept_device(&d->desc, d->owner, transport_count_devices(d->owner));
+	if (ret)
 		goto put;
-	d->state = alloc_pages_exact(state_bytes(d), GFP_KERNEL | __GFP_ZERO);
+	ret = -ENOMEM;
+	d->state = alloc_pages_exact(transport_state_bytes(d), GFP_KERNEL | __GFP_ZERO);
 	if (!d->state)
 		goto put;
 	mutex_lock(&devices_mutex);
 	list_add_tail_rcu(&d->link, &devices);
 	mutex_unlock(&devices_mutex);
-	wake(d, add_wq);
-	return;
+	transport_wake(d, add_wq);
+	return 0;
 put:
-	shimos_device_put(d);
+	transport_put(d);
+	return ret;
 }
 
-static void handle_change(struct shimos_device *d, const struct ikc_packet *pkt)
+static void transport_handle_add(const struct ikc_packet *pkt)
+{
+	int ret = transport_new_device(pkt);
+
+	/* the owner says so to whoever has shared it */
+	if (ret)
+		transport_send(pkt->sender, pkt->param[0], SHIMOS_VIRTIO_REMOVED, 0, -ret, NULL, 0);
+}
+
+static void transport_handle_change(struct shimos_device *d, const struct ikc_packet *pkt)
 {
 	struct shimos_virtio_device desc;
 
-	if (!get_description(pkt, &desc))
+	if (transport_get_description(pkt, &desc))
 		return;
 	spin_lock_irq(&d->lock);
 	memcpy(d->desc.config, desc.config, sizeof(desc.config));
 	d->generation++;
 	spin_unlock_irq(&d->lock);
 	set_bit(0, &d->config_changed);
-	wake(d, add_wq);
+	transport_wake(d, add_wq);
 }
 
-static void handle_packet(const struct ikc_packet *pkt)
+static void transport_handle_packet(const struct ikc_packet *pkt)
 {
-	struct shimos_device *d = find(pkt->sender, pkt->param[0]);
+	struct shimos_device *d = transport_find(pkt->sender, pkt->param[0]);
 
 	if (pkt->cmd == SHIMOS_VIRTIO_ADD && !d)
-		handle_add(pkt);
+		transport_handle_add(pkt);
 	if (!d)
 		return;
 	switch (pkt->cmd) {
 	case SHIMOS_VIRTIO_CHANGE:
-		handle_change(d, pkt);
+		transport_handle_change(d, pkt);
 		break;
 	case SHIMOS_VIRTIO_REMOVE:
-		remove(d, pkt->param[2] == SHIMOS_VIRTIO_ASK ? SHIMOS_VIRTIO_ASK :
+		transport_remove(d, pkt->param[2] == SHIMOS_VIRTIO_ASK ? SHIMOS_VIRTIO_ASK :
 							      SHIMOS_VIRTIO_GONE);
 		break;
 	case SHIMOS_VIRTIO_ANSWER:
-		take_answer(d, pkt);
+		transport_take_answer(d, pkt);
 		break;
 	}
-	shimos_device_put(d);
+	transport_put(d);
 }
 
-static void control(struct work_struct *work)
+static void transport_control(struct work_struct *work)
 {
 	struct ikc_packet pkt;
 
 	do {
 		while (!ikc_read(&pkt, SHIMOS_VIRTIO_USER)) {
-			handle_packet(&pkt);
+			transport_handle_packet(&pkt);
 			if (pkt.flags == IKC_DATA_SHARED)
 				ikc_free(ikc_pointer(pkt.data));
 		}
 	} while (!ikc_queue_arm(SHIMOS_VIRTIO_USER));
 }
 
-static void control_rang(void *context, unsigned int kernel)
+static void transport_control_rang(void *context, unsigned int kernel)
 {
 	schedule_work(&control_work);
 }
 
-/* An owner's kernel ended: its CPUs stand still, nothing writes to the rings. */
-static void peer(void *context, unsigned int kernel, bool up)
+/*
+ * An owner's kernel ended: its CPUs stand still, nothing writes to the rings; if not
+ * even that is sure, they stay its own.  What comes from a kernel of that number from
+ * now on is about other devices.
+ */
+static void transport_owner_changed(void *context, unsigned int kernel, bool up)
 {
 	struct shimos_device *d;
 
 	if (up)
 		return;
 	mutex_lock(&devices_mutex);
-	list_for_each_entry(d, &devices, link)
-		if (d->owner == kernel)
-			remove(d, SHIMOS_VIRTIO_GONE);
+	list_for_each_entry(d, &devices, link) {
+		if (d->owner != kernel || (d->orphaned && !d->stuck))
+			continue;
+		d->orphaned = true;
+		if (ikc_kernel_stuck(kernel))
+			fail_stuck(d);
+		else
+			transport_remove(d, SHIMOS_VIRTIO_GONE);
+	}
 	mutex_unlock(&devices_mutex);
 }
 
 static const struct ikc_queue_ops control_ops = {
-	.notify	= control_rang,
-	.peer	= peer,
+	.notify	= transport_control_rang,
+	.peer	= transport_owner_changed,
 };
 
 /* ---- doorbells ---- */
 
 /* Hard interrupt, RCU: kernel @owner rang bell @context. */
-static void called(void *context, unsigned int owner)
+static void transport_called(void *context, unsigned int owner)
 {
 	u32 bell = (unsigned long)context;
 	struct shimos_device *d;
 	u64 calls, mine;
 
 	list_for_each_entry_rcu(d, &devices, link) {
-		/* pairs with the release in find_vqs() */
+		/* pairs with the release in transport_find_vqs() */
 		if (d->owner != owner || !smp_load_acquire(&d->live))
 			continue;
 		mine = shimos_virtio_bell_queues(d->desc.type, bell);
@@ -385,17 +446,17 @@ static void called(void *context, unsigned int owner)
 	}
 }
 
-static const struct ikc_queue_ops call_ops = { .notify = called };
+static const struct ikc_queue_ops call_ops = { .notify = transport_called };
 
 /* ---- the module ---- */
 
-static void close_bells(unsigned int bells)
+static void transport_close_bells(unsigned int bells)
 {
 	while (bells--)
 		ikc_queue_close(SHIMOS_VIRTIO_CALL + bells);
 }
 
-int shimos_packets_init(void)
+int transport_packets_init(void)
 {
 	unsigned long bell;
 	int ret;
@@ -416,14 +477,14 @@ int shimos_packets_init(void)
 	if (!ret)
 		return 0;
 close:
-	close_bells(bell);
+	transport_close_bells(bell);
 	destroy_workqueue(add_wq);
 unregister:
 	root_device_unregister(root);
 	return ret;
 }
 
-static struct shimos_device *first(bool forgotten)
+static struct shimos_device *transport_next_to_leave(bool forgotten)
 {
 	struct shimos_device *d, *found = NULL;
 
@@ -442,26 +503,26 @@ static struct shimos_device *first(bool forgotten)
  * An owner that hears that we let go of a device announces it anew at once: tell it
  * only when nobody reads that any more, so that it waits for our return.
  */
-void shimos_packets_exit(void)
+void transport_packets_exit(void)
 {
 	struct shimos_device *d;
 
 	WRITE_ONCE(leaving, true);
-	while ((d = first(false))) {
+	while ((d = transport_next_to_leave(false))) {
 		mutex_lock(&d->mutex);
 		if (!d->forgotten)
-			let_go(d);
+			transport_unregister(d);
 		mutex_unlock(&d->mutex);
-		shimos_device_put(d);
+		transport_put(d);
 	}
 	ikc_queue_close(SHIMOS_VIRTIO_USER);
 	cancel_work_sync(&control_work);
-	while ((d = first(true))) {
+	while ((d = transport_next_to_leave(true))) {
 		flush_work(&d->work);
-		say_removed(d);
-		shimos_device_put(d);
+		transport_say_removed(d);
+		transport_put(d);
 	}
-	close_bells(SHIMOS_VIRTIO_BELLS);
+	transport_close_bells(SHIMOS_VIRTIO_BELLS);
 	destroy_workqueue(add_wq);
 	root_device_unregister(root);
 }

@@ -8,7 +8,7 @@
 #endif
 
 /* The last descriptor of a chain, where a disk request has its status. */
-static struct vq_desc last_of(struct dead_ring *r, u16 head)
+static struct vq_desc recover_last_of(struct dead_ring *r, u16 head)
 {
 	struct vring_desc *table = r->desc;
 	struct vq_desc desc = vq_get_desc(&table[head]);
@@ -24,9 +24,9 @@ static struct vq_desc last_of(struct dead_ring *r, u16 head)
 	return desc;
 }
 
-static void fail_request(struct dead_ring *r, u16 head)
+static void recover_fail_request(struct dead_ring *r, u16 head)
 {
-	struct vq_desc last = last_of(r, head);
+	struct vq_desc last = recover_last_of(r, head);
 	u16 idx = vq_get16(&r->used->idx);
 	struct vring_used_elem *elem = &r->used->ring[idx & (r->size - 1)];
 
@@ -38,8 +38,8 @@ static void fail_request(struct dead_ring *r, u16 head)
 	vq_put16(&r->used->idx, idx + 1);
 }
 
-/* See vring_put() and vring_publish() for the order in which the owner wrote. */
-void fail_taken(struct dead_ring *r)
+/* See vqueue_push_used() and vqueue_publish_used() for the order in which the owner wrote. */
+void recover_fail_taken(struct dead_ring *r)
 {
 	struct shimos_virtio_ring_state *s = r->state;
 	u32 head;
@@ -57,12 +57,12 @@ void fail_taken(struct dead_ring *r)
 	}
 	for (head = 0; head < r->size; head++) {
 		if (s->taken[head])
-			fail_request(r, head);
+			recover_fail_request(r, head);
 		s->taken[head] = 0;
 	}
 }
 
-void fail_available(struct dead_ring *r)
+void recover_fail_available(struct dead_ring *r)
 {
 	__virtio16 *event = (__virtio16 *)&r->used->ring[r->size];
 	struct shimos_virtio_ring_state *s = r->state;
@@ -72,7 +72,7 @@ void fail_available(struct dead_ring *r)
 		while (s->next != vq_get16(&r->avail->idx)) {
 			virt_rmb();	/* pairs with the driver's before avail->idx */
 			head = vq_get16(&r->avail->ring[s->next++ & (r->size - 1)]);
-			fail_request(r, head & (r->size - 1));
+			recover_fail_request(r, head & (r->size - 1));
 		}
 		/* be told of the next one, however the driver decides that */
 		vq_put16(event, s->next);

@@ -18,9 +18,19 @@ struct dead_ring {
 	u32 size;
 };
 
-/* Once: what the owner had begun with, as it stands in its book. */
-void fail_taken(struct dead_ring *r);
-/* What is available, and be told of the next one.  One caller at a time. */
-void fail_available(struct dead_ring *r);
+/**
+ * recover_fail_taken() - fail what the owner had begun with, as it stands in its book
+ * @r: the ring
+ *
+ * Context: Any; once, before recover_fail_available().
+ */
+void recover_fail_taken(struct dead_ring *r);
+/**
+ * recover_fail_available() - fail what is available, and be told of the next one
+ * @r: the ring
+ *
+ * Context: Any; one caller at a time.
+ */
+void recover_fail_available(struct dead_ring *r);
 
 #endif

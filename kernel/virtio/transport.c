@@ -15,10 +15,10 @@
 
 /* ---- configuration ---- */
 
-static void get_config(struct virtio_device *vdev, unsigned int offset, void *to,
-		       unsigned int len)
+static void transport_get_config(struct virtio_device *vdev, unsigned int offset, void *to,
+				 unsigned int len)
 {
-	struct shimos_device *d = to_device(vdev);
+	struct shimos_device *d = transport_device(vdev);
 	unsigned long flags;
 
 	memset(to, 0, len);
@@ -30,23 +30,23 @@ static void get_config(struct virtio_device *vdev, unsigned int offset, void *to
 }
 
 /* Nothing that owners offer is configured this way. */
-static void set_config(struct virtio_device *vdev, unsigned int offset, const void *from,
-		       unsigned int len)
+static void transport_set_config(struct virtio_device *vdev, unsigned int offset, const void *from,
+				 unsigned int len)
 {
 	dev_warn_once(&vdev->dev, "the driver writes to configuration that is read-only\n");
 }
 
-static u32 get_generation(struct virtio_device *vdev)
+static u32 transport_get_generation(struct virtio_device *vdev)
 {
-	return READ_ONCE(to_device(vdev)->generation);
+	return READ_ONCE(transport_device(vdev)->generation);
 }
 
-static u64 get_features(struct virtio_device *vdev)
+static u64 transport_get_features(struct virtio_device *vdev)
 {
-	return to_device(vdev)->desc.features;
+	return transport_device(vdev)->desc.features;
 }
 
-static int finalize_features(struct virtio_device *vdev)
+static int transport_finalize_features(struct virtio_device *vdev)
 {
 	vring_transport_features(vdev);
 	if (__virtio_test_bit(vdev, VIRTIO_F_VERSION_1))
@@ -57,7 +57,7 @@ static int finalize_features(struct virtio_device *vdev)
 
 /* ---- status ---- */
 
-static int start(struct shimos_device *d)
+static int transport_start(struct shimos_device *d)
 {
 	struct shimos_virtio_start *msg = ikc_alloc(sizeof(*msg));
 	unsigned int n;
@@ -83,58 +83,60 @@ static int start(struct shimos_device *d)
 		};
 	}
 	/* even if the answer does not come: it may have been heard */
-	WRITE_ONCE(d->started, true);
-	ret = shimos_ask(d, SHIMOS_VIRTIO_START, msg, sizeof(*msg));
+	d->started = true;
+	ret = transport_ask_start(d, msg);
 	if (ret)
 		dev_err(&d->vdev.dev, "the owner of %s does not start it: error %d\n",
 			d->desc.name, ret);
 	return ret;
 }
 
-static u8 get_status(struct virtio_device *vdev)
+static u8 transport_get_status(struct virtio_device *vdev)
 {
-	return to_device(vdev)->status;
+	return transport_device(vdev)->status;
 }
 
-static void set_status(struct virtio_device *vdev, u8 status)
+static void transport_set_status(struct virtio_device *vdev, u8 status)
 {
-	struct shimos_device *d = to_device(vdev);
+	struct shimos_device *d = transport_device(vdev);
 	u8 added = status & ~d->status;
 	int ret;
 
 	d->status = status;
 	if (!(added & VIRTIO_CONFIG_S_DRIVER_OK) || d->dead)
 		return;
-	ret = start(d);
+	ret = transport_start(d);
 	if (ret == -ETIME)	/* it may still begin: keep off the rings */
 		virtio_break_device(vdev);
 	else if (ret)
-		shimos_fail(d);
+		fail_device(d);
 }
 
-static void reset(struct virtio_device *vdev)
+/*
+ * The driver frees its buffers when this returns, so it does not before the owner
+ * has stopped or is dead, however long that takes.
+ */
+static void transport_reset(struct virtio_device *vdev)
 {
-	struct shimos_device *d = to_device(vdev);
+	struct shimos_device *d = transport_device(vdev);
 
 	d->status = 0;
-	if (d->started && !d->dead && shimos_ask(d, SHIMOS_VIRTIO_RESET, NULL, 0))
-		/* it may still write: its rings cannot be taken away from under it */
-		dev_err(&vdev->dev, "the owner of %s does not answer a reset\n", d->desc.name);
-	else
-		WRITE_ONCE(d->started, false);
+	if (d->started && !READ_ONCE(d->dead))
+		transport_ask_reset(d);
+	d->started = false;
 }
 
 /* ---- queues ---- */
 
 /* The driver made buffers available and the owner wants to know. */
-static bool notify(struct virtqueue *vq)
+static bool transport_notify(struct virtqueue *vq)
 {
-	struct shimos_device *d = to_device(vq->vdev);
+	struct shimos_device *d = transport_device(vq->vdev);
 	u64 bit = BIT_ULL(vq->index);
 
-	/* pairs with shimos_fail(): one of the two sees the other's work */
+	/* pairs with fail_device(): one of the two sees the other's work */
 	if (unlikely(smp_load_acquire(&d->dead))) {
-		shimos_fail_more(d);
+		fail_more(d);
 		return true;
 	}
 	/* a full barrier; if the bit was set, the doorbell is on its way */
@@ -144,75 +146,77 @@ static bool notify(struct virtqueue *vq)
 	return true;
 }
 
-static void stop_calls(struct shimos_device *d)
+static void transport_stop_calls(struct shimos_device *d)
 {
 	WRITE_ONCE(d->live, false);
 	synchronize_rcu();
 	irq_work_sync(&d->fail_work);
 }
 
-static void del_vqs(struct virtio_device *vdev)
+static void transport_del_vqs(struct virtio_device *vdev)
 {
-	struct shimos_device *d = to_device(vdev);
+	struct shimos_device *d = transport_device(vdev);
 	unsigned int n;
 
-	stop_calls(d);
+	/* drivers reset first; what the owner may write to is not freed in any case */
+	if (WARN_ON(d->started))
+		transport_reset(vdev);
+	transport_stop_calls(d);
 	for (n = 0; n < d->desc.queues; n++) {
-		/* an owner that did not answer may write on: keep the memory for it */
-		if (d->vq[n] && (!d->started || d->dead))
+		if (d->vq[n])
 			vring_del_virtqueue(d->vq[n]);
 		d->vq[n] = NULL;
 	}
 }
 
-static int find_vqs(COMPAT_FIND_VQS_ARGS)
+static int transport_find_vqs(COMPAT_FIND_VQS_ARGS)
 {
-	struct shimos_device *d = to_device(vdev);
+	struct shimos_device *d = transport_device(vdev);
 	unsigned int n, next = 0;
 
 	if (count > d->desc.queues)
 		return -ENOENT;
-	memset(d->state, 0, state_bytes(d));
+	memset(d->state, 0, transport_state_bytes(d));
 	d->recovered = false;
 	for (n = 0; n < count; n++) {
 		vqs[n] = NULL;
 		if (!compat_vq_name(n))
 			continue;
 		vqs[n] = vring_create_virtqueue(next, d->desc.ring, SMP_CACHE_BYTES, vdev,
-						true, true, compat_vq_context(n), notify,
+						true, true, compat_vq_context(n), transport_notify,
 						compat_vq_callback(n), compat_vq_name(n));
 		if (!vqs[n]) {
-			del_vqs(vdev);
+			transport_del_vqs(vdev);
 			return -ENOMEM;
 		}
 		d->vq[next++] = vqs[n];
 	}
-	/* pairs with the acquire in called() */
+	/* pairs with the acquire in transport_called() */
 	smp_store_release(&d->live, true);
 	return 0;
 }
 
-static void synchronize_calls(struct virtio_device *vdev)
+static void transport_synchronize_calls(struct virtio_device *vdev)
 {
 	synchronize_rcu();
 }
 
-static const char *bus_name(struct virtio_device *vdev)
+static const char *transport_bus_name(struct virtio_device *vdev)
 {
 	return "shimos";
 }
 
-const struct virtio_config_ops shimos_config_ops = {
-	.get			= get_config,
-	.set			= set_config,
-	.generation		= get_generation,
-	.get_status		= get_status,
-	.set_status		= set_status,
-	.reset			= reset,
-	.find_vqs		= find_vqs,
-	.del_vqs		= del_vqs,
-	.synchronize_cbs	= synchronize_calls,
-	.get_features		= get_features,
-	.finalize_features	= finalize_features,
-	.bus_name		= bus_name,
+const struct virtio_config_ops transport_config_ops = {
+	.get			= transport_get_config,
+	.set			= transport_set_config,
+	.generation		= transport_get_generation,
+	.get_status		= transport_get_status,
+	.set_status		= transport_set_status,
+	.reset			= transport_reset,
+	.find_vqs		= transport_find_vqs,
+	.del_vqs		= transport_del_vqs,
+	.synchronize_cbs	= transport_synchronize_calls,
+	.get_features		= transport_get_features,
+	.finalize_features	= transport_finalize_features,
+	.bus_name		= transport_bus_name,
 };

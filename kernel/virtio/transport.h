@@ -27,6 +27,7 @@ struct shimos_device {
 	bool registered;
 	bool forgotten;			/* the driver has let go */
 	bool unlisted;			/* devices_mutex of packets.c */
+	bool orphaned;			/* the same: its owner's kernel has ended */
 	bool started;			/* the owner works on the rings */
 	u8 status;			/* as the driver sees it */
 
@@ -36,6 +37,7 @@ struct shimos_device {
 	wait_queue_head_t changed;
 
 	bool dead;			/* the owner does no more */
+	bool stuck;			/* it is over, but may still write; devices_mutex */
 	int removal;			/* enum shimos_virtio_remove, or -1; lock */
 	unsigned long config_changed;	/* bit 0: the driver has to be told */
 	struct work_struct work;	/* registering and removing */
@@ -50,37 +52,121 @@ struct shimos_device {
 	bool recovered;
 };
 
-static inline struct shimos_device *to_device(struct virtio_device *vdev)
+static inline struct shimos_device *transport_device(struct virtio_device *vdev)
 {
 	return container_of(vdev, struct shimos_device, vdev);
 }
 
-static inline size_t state_bytes(const struct shimos_device *d)
+static inline size_t transport_state_bytes(const struct shimos_device *d)
 {
 	return struct_size(d->state, ring, d->desc.queues);
 }
 
+/* ---- accept.c: which devices this kernel accepts ---- */
+
+/**
+ * accept_version() - is this a description that can be used?
+ * @desc:  as @owner has sent it, a copy
+ * @owner: number of its kernel
+ *
+ * Context: May sleep.
+ * Return: 0, -EPROTO: another version, or -EINVAL.
+ */
+int accept_version(const struct shimos_virtio_device *desc, u32 owner);
+/**
+ * accept_device() - is the device wanted here?
+ * @desc:   its description, for which accept_version() has returned 0
+ * @owner:  number of the owner's kernel
+ * @others: how many devices of that owner there are already
+ *
+ * Context: May sleep.
+ * Return: 0; -EINVAL: a type that nobody may offer, -EPERM: not from that kernel,
+ * -ENOSPC: it has too many.
+ */
+int accept_device(const struct shimos_virtio_device *desc, u32 owner, unsigned int others);
+
 /* ---- transport.c: virtio's view ---- */
 
-extern const struct virtio_config_ops shimos_config_ops;
+extern const struct virtio_config_ops transport_config_ops;
 
 /* ---- packets.c: the owners' view ---- */
 
-/* Tell the owner, and wait for its answer.  May sleep.  0 or a negative errno. */
-int shimos_ask(struct shimos_device *d, enum shimos_virtio_cmd cmd, void *block, u32 size);
-int shimos_packets_init(void);
-void shimos_packets_exit(void);
-void shimos_device_put(struct shimos_device *d);
-
-/* ---- fail.c ---- */
-
-void shimos_fail_init(struct shimos_device *d);
-/*
- * The owner does nothing any more: from now on answer all requests here, with
- * errors.  Any context.
+/**
+ * transport_ask_start() - ask the owner to work on the rings, and wait for its answer
+ * @d:   the device
+ * @msg: where the rings are; a block of the shared area, which changes hands
+ *
+ * Context: May sleep.
+ * Return: 0; -ETIME: no answer yet, the owner may begin at any time; or another
+ * negative errno.
  */
-void shimos_fail(struct shimos_device *d);
-/* The same for requests that came since. */
-void shimos_fail_more(struct shimos_device *d);
+int transport_ask_start(struct shimos_device *d, struct shimos_virtio_start *msg);
+/**
+ * transport_ask_reset() - have the owner stop, and wait until it has or is dead
+ * @d: the device
+ *
+ * Waits for ever, with warnings: as long as the owner may write to this kernel's
+ * memory, nothing of it may be freed.
+ *
+ * Context: May sleep.
+ */
+void transport_ask_reset(struct shimos_device *d);
+/**
+ * transport_packets_init() - listen to owners
+ *
+ * Context: May sleep.
+ * Return: 0 or a negative errno.
+ */
+int transport_packets_init(void);
+/**
+ * transport_packets_exit() - let go of all devices and tell their owners
+ *
+ * Context: May sleep.
+ */
+void transport_packets_exit(void);
+/**
+ * transport_put() - drop a reference
+ * @d: the device
+ *
+ * Context: Any.
+ */
+void transport_put(struct shimos_device *d);
+
+/* ---- fail.c: after the owner's end ---- */
+
+/**
+ * fail_init() - prepare a device that nobody knows yet
+ * @d: the device
+ *
+ * Context: Any.
+ */
+void fail_init(struct shimos_device *d);
+/**
+ * fail_device() - the owner does nothing any more: answer all requests with errors
+ * @d: the device
+ *
+ * From now on, and for those that it had begun with.
+ *
+ * Context: Any but NMI.
+ */
+void fail_device(struct shimos_device *d);
+/**
+ * fail_more() - the same for requests that came since
+ * @d: the device
+ *
+ * Context: Any but NMI.
+ */
+void fail_more(struct shimos_device *d);
+/**
+ * fail_stuck() - the owner is over, but may still write
+ * @d: the device
+ *
+ * Its rings are broken: the driver asks nothing more.  What was asked is not answered,
+ * so its memory stays the owner's, and this module is not unloaded.  fail_device() may
+ * follow, once the owner is sure to be dead.
+ *
+ * Context: Any but NMI.
+ */
+void fail_stuck(struct shimos_device *d);
 
 #endif

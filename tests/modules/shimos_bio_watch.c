@@ -6,7 +6,8 @@
  *   disk MAJOR:MINOR   look at this block device, count from 0
  *   range START SIZE   memory that counts as inside, hexadecimal; may be repeated
  *
- * Every bio with data that is submitted to the disk is looked at, page by page.
+ * Every bio with data that is submitted to the disk is looked at, page by page.  Writes
+ * that writeback throttling may delay are counted.
  */
 #include <linux/bio.h>
 #include <linux/io.h>
@@ -21,7 +22,7 @@
 static dev_t watched;
 static struct { u64 start, size; } range[RANGES];
 static unsigned int ranges;
-static atomic64_t bios, inside, outside, flushes, fua;
+static atomic64_t bios, inside, outside, flushes, fua, throttled;
 
 static bool is_inside(u64 start, u64 size)
 {
@@ -48,6 +49,9 @@ static int look(struct kprobe *probe, struct pt_regs *regs)
 	if (!bio_has_data(bio))
 		return 0;
 	atomic64_inc(&bios);
+	if (bio_op(bio) == REQ_OP_WRITE &&
+	    (bio->bi_opf & (REQ_SYNC | REQ_IDLE)) != (REQ_SYNC | REQ_IDLE))
+		atomic64_inc(&throttled);
 	bio_for_each_segment(vec, bio, iter)
 		atomic64_add(vec.bv_len,
 			     is_inside(page_to_phys(vec.bv_page) + vec.bv_offset, vec.bv_len) ?
@@ -62,9 +66,9 @@ static struct kprobe probe = {
 
 static int show(struct seq_file *file, void *unused)
 {
-	seq_printf(file, "bios %lld\ninside %lld\noutside %lld\nflushes %lld\nfua %lld\n",
+	seq_printf(file, "bios %lld\ninside %lld\noutside %lld\nflushes %lld\nfua %lld\nthrottled %lld\n",
 		   atomic64_read(&bios), atomic64_read(&inside), atomic64_read(&outside),
-		   atomic64_read(&flushes), atomic64_read(&fua));
+		   atomic64_read(&flushes), atomic64_read(&fua), atomic64_read(&throttled));
 	return 0;
 }
 
@@ -80,6 +84,7 @@ static int run(const char *line)
 		atomic64_set(&outside, 0);
 		atomic64_set(&flushes, 0);
 		atomic64_set(&fua, 0);
+		atomic64_set(&throttled, 0);
 		return 0;
 	}
 	if (sscanf(line, "range %llx %llx", &start, &size) == 2 && ranges < RANGES) {

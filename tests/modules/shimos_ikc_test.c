@@ -389,8 +389,8 @@ static void do_scribble(unsigned int kernel)
 }
 
 /*
- * The allocator's words, the table of kernels, the ports, all rings.  Where it
- * says who runs stays, so that the host goes on to look at the rest.
+ * The allocator's words, the table of kernels, the ports, all rings.  Only where a
+ * kernel says that it takes part stays, so that the host goes on to look at the rest.
  */
 static void do_wreck(void)
 {
@@ -401,15 +401,29 @@ static void do_wreck(void)
 	get_random_bytes(chunk, IKC_SPAN_SIZE);
 	get_random_bytes(&area->chunks, offsetof(struct ikc_area, kernel) -
 			 offsetof(struct ikc_area, chunks));
-	for (k = 0; k < IKC_MAX_KERNELS; k++) {
-		get_random_bytes(&area->kernel[k].cpus, sizeof(area->kernel[k].cpus) +
-				 sizeof(area->kernel[k].range) + 8);
+	for (k = 0; k < IKC_MAX_KERNELS; k++)
 		get_random_bytes(&area->kernel[k].version,
 				 sizeof(*area->kernel) -
 				 offsetof(struct ikc_kernel, version));
-	}
 	get_random_bytes(chunk + IKC_PORTS_SPAN * IKC_SPAN_SIZE,
 			 IKC_CHUNK_SIZE - IKC_PORTS_SPAN * IKC_SPAN_SIZE);
+}
+
+/* Another kernel's doorbell is here, says the table: ring it, with each vector. */
+static void do_bells(unsigned int kernel, unsigned int cpu)
+{
+	struct ikc_area *area = ikc_pointer(IKC_AREA_SPAN * IKC_SPAN_SIZE);
+	u64 *bell = area->kernel[kernel].bell, was[IKC_MAX_BELLS];
+	unsigned int vector, i;
+
+	memcpy(was, bell, sizeof(was));
+	for (vector = 0; vector < 256; vector++) {
+		for (i = 0; i < IKC_MAX_BELLS; i++)
+			WRITE_ONCE(bell[i], SHIMOS_BELL(cpu, vector));
+		ikc_ring(kernel, QUEUE);
+	}
+	for (i = 0; i < IKC_MAX_BELLS; i++)
+		WRITE_ONCE(bell[i], was[i]);
 }
 
 static int do_hoard(u64 count, u32 size)
@@ -491,6 +505,10 @@ static int run(const char *line)
 	}
 	if (sscanf(line, "version %u", &kernel) == 1) {
 		do_version(kernel);
+		return 0;
+	}
+	if (sscanf(line, "bells %u %u", &kernel, &size) == 2) {
+		do_bells(kernel, size);
 		return 0;
 	}
 	if (!strncmp(line, "wreck", 5)) {

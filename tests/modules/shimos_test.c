@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/smp.h>
+#include <uapi/shimos_acpi.h>
 #include <uapi/shimos_shared.h>
 
 static char *what = "";
@@ -47,7 +48,7 @@ static void scribble(void)
 	get_random_bytes(bytes + offsetof(struct shimos_shared, agent_version), 4);
 	get_random_bytes(bytes + offsetof(struct shimos_shared, heartbeat), 4);
 	get_random_bytes(&shared->bell, sizeof(shared->bell));
-	shared->bell.ready = 1;
+	shared->bell |= SHIMOS_BELL_READY;
 	get_random_bytes(shared->message, sizeof(shared->message));
 	get_random_bytes(bytes + SHIMOS_CONSOLE_IN,
 			 SHIMOS_SHARED_SIZE - SHIMOS_CONSOLE_IN);
@@ -65,7 +66,7 @@ static void spoil_stash(void)
 /* What a kernel without the agent does to reset. */
 static void reset(void)
 {
-	((u8 *)shared)[SHIMOS_REGISTERS + SHIMOS_REG_RESET] = SHIMOS_RESET_VALUE;
+	((u8 *)shared)[SHIMOS_PLATFORM + SHIMOS_REG_RESET] = SHIMOS_RESET_VALUE;
 }
 
 static int __init test_init(void)

@@ -11,6 +11,7 @@
 #include <linux/file.h>
 #include <linux/kmsg_dump.h>
 #include <linux/mm.h>
+#include <linux/syscore_ops.h>
 #include <linux/version.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
@@ -119,15 +120,26 @@ static inline void compat_bdev_close(struct compat_bdev *b)
 /* the system core's operations got an object around them; see agent/Kbuild */
 #ifdef COMPAT_STRUCT_SYSCORE
 #define COMPAT_SYSCORE_ARGS	void *data
-#define compat_register_syscore_ops(syscore_ops)	do {	\
-	static struct syscore syscore_ = { .ops = syscore_ops };	\
-								\
-	register_syscore(&syscore_);				\
-} while (0)
+/* one object, as there is one user: the agent */
+static struct syscore compat_syscore __maybe_unused;
+
+static inline void compat_register_syscore_ops(struct syscore_ops *ops)
+{
+	compat_syscore.ops = ops;
+	register_syscore(&compat_syscore);
+}
+
+static inline void compat_unregister_syscore_ops(struct syscore_ops *ops)
+{
+	if (compat_syscore.ops == ops)
+		unregister_syscore(&compat_syscore);
+}
 #else
 #define COMPAT_SYSCORE_ARGS	void
 #define compat_register_syscore_ops(syscore_ops)	\
 	register_syscore_ops(syscore_ops)
+#define compat_unregister_syscore_ops(syscore_ops)	\
+	unregister_syscore_ops(syscore_ops)
 #endif
 
 /* the dump callback got a detail structure in 6.12 */

@@ -157,12 +157,17 @@ int ikc_get(void);
 void ikc_put(void);
 /* This kernel's number; -ENODEV if it takes no part. */
 int ikc_self_number(void);
-/* What the user calls @kernel.  Any context. */
+/* What the user calls @kernel, safe to print; filled up with zeros.  Any context. */
 void ikc_kernel_name(unsigned int kernel, char name[IKC_NAME_LEN]);
 /* How many CPUs @kernel has; 0: not known.  Any context. */
 unsigned int ikc_kernel_cpus(unsigned int kernel);
 /* Does @kernel take packets?  Any context. */
 bool ikc_kernel_ready(unsigned int kernel);
+/*
+ * Is @kernel over, but may it, or a device it drives, still write to memory that it
+ * was given?  Then what it was given may not be used for anything else.  Any context.
+ */
+bool ikc_kernel_stuck(unsigned int kernel);
 
 /* ---- for KLoader and the agent ---- */
 
@@ -179,17 +184,17 @@ int ikc_host_init(struct module *owner);
 void ikc_host_exit(void);
 u64 ikc_host_area(void);		/* physical address of chunk 0 */
 /*
- * A new kernel: its number, or -ENOSPC.  @owns_cpu says which hardware ids are
- * its CPUs'.
+ * A new kernel: its number, or -ENOSPC.  @cpu has the hardware ids of its CPUs.
  */
 int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
-		 bool (*owns_cpu)(void *context, u32 hardware_id), void *context);
+		 const u64 *cpu, u32 cpus);
 void ikc_host_remove(u32 number);
 /* Its CPUs are about to run; returns the number of this life. */
 u32 ikc_host_up(u32 number);
 /*
- * It does not run any more; if not even that is sure (@stuck), what it has is not
- * taken back.  May sleep.
+ * It does not run any more.  @stuck: not even that is sure, or its devices may still
+ * write: nobody talks to it, and what it has is not taken back until this is called
+ * again.  May sleep.
  */
 void ikc_host_down(u32 number, bool stuck);
 
@@ -204,34 +209,25 @@ int ikc_host_wait_unheld(u32 number, unsigned int timeout_ms);
 /**
  * struct ikc_bell_user - somebody who wants to hear the control doorbell
  * @rang:  called in hard interrupt context each time it rings
- * @moved: called when the bell's CPU or vector changed, so that it can be
- *         published anew; hard interrupt context, interrupts off
+ * @moved: the bell has another CPU or vector: a SHIMOS_BELL to be published anew;
+ *         hard interrupt context, interrupts off
  */
 struct ikc_bell_user {
 	void (*rang)(void);
-	void (*moved)(const struct shimos_bell *bell);
+	void (*moved)(u64 place);
 };
 
 /* One user per kernel: KLoader on the host, the agent in a partition. */
 int ikc_bell_open(const struct ikc_bell_user *user);
 void ikc_bell_close(void);
 
-/* Write where a bell is to where peers read it.  One writer; any context. */
-void ikc_bell_publish(struct shimos_bell *to, const struct shimos_bell *bell);
+/* Where this kernel's control doorbell is now: a SHIMOS_BELL.  Any context. */
+u64 ikc_bell_get(void);
 
 /*
- * Read what a peer has published.  False: it published none, or nonsense.  Any
- * context.
+ * Ring a doorbell that a peer has published.  Whether its CPU is that peer's is for
+ * the caller to know.  Any context, NMI included.  Returns false if that is no bell.
  */
-bool ikc_bell_read(const struct shimos_bell *from, struct shimos_bell *bell);
-
-/* Where this kernel's control doorbell is now. */
-void ikc_bell_get(struct shimos_bell *bell);
-
-/*
- * Ring the doorbell that a peer published.  Any context, NMI included.  Returns
- * false if the peer published none or nonsense.
- */
-bool ikc_bell_ring(const struct shimos_bell *peer);
+bool ikc_bell_ring(u64 place);
 
 #endif

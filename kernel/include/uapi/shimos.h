@@ -3,10 +3,10 @@
  * The ioctl interface of /dev/shimos, between KLoader and the shimos tool.
  *
  * Every argument starts with struct shimos_header.  A caller fills in the size
- * and the version it was built with; KLoader refuses anything else with
- * -EPROTO and names both versions in the error text, which SHIMOS_IOC_ERROR
- * reads.  SHIMOS_IOC_INFO and SHIMOS_IOC_ERROR accept every version so that a
- * mismatch can be reported.  All reserved fields must be zero.
+ * and the version it was built with; anything else is refused with -EPROTO, the
+ * right ones in their places, and a text that names both.  SHIMOS_IOC_ERROR reads
+ * the text of the last refusal on the same open file, whatever version the caller
+ * has.  All reserved fields must be zero.
  */
 #ifndef _UAPI_SHIMOS_H
 #define _UAPI_SHIMOS_H
@@ -14,7 +14,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define SHIMOS_ABI_VERSION	1
+#define SHIMOS_ABI_VERSION	2
 #define SHIMOS_NAME_LEN		32	/* with the final NUL */
 #define SHIMOS_CMDLINE_LEN	1536	/* what a user may pass, with the NUL */
 #define SHIMOS_ERROR_LEN	512	/* with the final NUL */
@@ -31,6 +31,7 @@ enum shimos_state {
 	SHIMOS_STOPPING,	/* asked to power off */
 	SHIMOS_STOPPED,		/* CPUs parked after an orderly end or a kill */
 	SHIMOS_CRASHED,		/* CPUs parked after a panic or a reset */
+	SHIMOS_STUCK,		/* over, but a CPU or a device did not stop: all is kept */
 };
 
 /* Why a partition last stopped. */
@@ -45,17 +46,22 @@ enum shimos_cause {
 };
 
 struct shimos_header {
-	__u32 size;		/* sizeof the whole argument */
-	__u32 version;		/* SHIMOS_ABI_VERSION */
+	__u32 size;		/* sizeof the whole argument; out on -EPROTO */
+	__u32 version;		/* SHIMOS_ABI_VERSION; out on -EPROTO */
 };
+
+/* The architecture can stop a CPU from outside, whatever it does. */
+#define SHIMOS_CAN_STOP_CPUS	(1U << 0)
 
 /* SHIMOS_IOC_INFO: what this KLoader is and whether this host can serve. */
 struct shimos_info {
-	struct shimos_header hdr;	/* version out: KLoader's */
+	struct shimos_header hdr;
 	__u64 memory_min;		/* out: bytes, least for one partition */
 	__u64 memory_align;		/* out: bytes, granule of partition memory */
 	__u32 partitions;		/* out: how many exist */
 	__u32 host_ok;			/* out: 1 if partitions can be started */
+	__u32 capabilities;		/* out: SHIMOS_CAN_* */
+	__u32 reserved;
 	char host_problem[SHIMOS_ERROR_LEN];	/* out: why not, and the fix */
 };
 
@@ -169,7 +175,7 @@ struct shimos_pci {
 #define SHIMOS_IOC_START	_IOW(SHIMOS_IOC_MAGIC, 4, struct shimos_target)
 /* Ask for an orderly power-off; returns at once. */
 #define SHIMOS_IOC_STOP		_IOW(SHIMOS_IOC_MAGIC, 5, struct shimos_target)
-/* Park the CPUs now, whatever they do. */
+/* Park the CPUs now, whatever they do; -EIO: it is stuck, and may be killed again. */
 #define SHIMOS_IOC_KILL		_IOW(SHIMOS_IOC_MAGIC, 6, struct shimos_target)
 /* Give CPUs and memory back; refused while it runs. */
 #define SHIMOS_IOC_DESTROY	_IOW(SHIMOS_IOC_MAGIC, 7, struct shimos_target)

@@ -85,7 +85,7 @@ enum shimos_dev_state {
 	SHIMOS_DEV_WAITING = 0,	/* the user has not been told: it does not run yet */
 	SHIMOS_DEV_OFFERED,	/* it knows; no driver has started it */
 	SHIMOS_DEV_RUNNING,	/* a driver uses it */
-	SHIMOS_DEV_BROKEN,	/* the user wrote nonsense: it is served no more */
+	SHIMOS_DEV_BROKEN,	/* the user wrote nonsense or refused it: not served */
 	SHIMOS_DEV_LEAVING,	/* being removed */
 };
 

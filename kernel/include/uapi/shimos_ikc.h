@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 #define IKC_MAGIC		0x31434b49534f4d53ULL	/* "SMOSIKC1" */
-#define IKC_VERSION		1
+#define IKC_VERSION		2
 
 #define IKC_MAX_KERNELS		16	/* kernel 0 is the host */
 #define IKC_QUEUES		64	/* per kernel; see below */
@@ -23,6 +23,7 @@
 #define IKC_FIRST_CHANNEL	(IKC_QUEUES - IKC_CHANNELS)
 #define IKC_MAX_BELLS		8
 #define IKC_MAX_RANGES		16
+#define IKC_MAX_CPUS		64	/* of one kernel */
 #define IKC_NAME_LEN		32	/* with the final NUL */
 
 /* ---- packets ---- */
@@ -50,6 +51,7 @@ struct ikc_packet {
 
 #define IKC_RING_MAGIC		0x474e4952	/* "RING" */
 #define IKC_RING_HEADER		256		/* bytes before the first slot */
+#define IKC_RING_ALIGN		4096		/* where a ring may begin */
 
 /*
  * One direction of a queue: a single producer and a single consumer, which may
@@ -115,13 +117,15 @@ struct ikc_chunk {
 #define IKC_PORTS_SPAN		2		/* struct ikc_port[dst][src][queue] */
 #define IKC_RESERVED_SPANS	6		/* of chunk 0 */
 
-/* How to wake a kernel: an interrupt vector of one of its CPUs. */
-struct shimos_bell {
-	__u32 ready;		/* written last: 1 when the rest is valid */
-	__u32 cpu;		/* hardware id: the APIC id on x86 */
-	__u32 vector;
-	__u32 reserved;
-};
+/*
+ * How to wake a kernel: an interrupt vector of one of its CPUs, in one word, so that
+ * a reader never sees half of a change.  0: no bell.
+ */
+#define SHIMOS_BELL_READY	(1ULL << 15)
+#define SHIMOS_BELL(cpu, vector) \
+	((__u64)(cpu) << 16 | SHIMOS_BELL_READY | (vector))
+#define SHIMOS_BELL_CPU(bell)		((__u64)(bell) >> 16)	/* hardware id */
+#define SHIMOS_BELL_VECTOR(bell)	((__u32)(bell) & 0x7fff)
 
 struct ikc_range {
 	__u64 start;		/* physical address */
@@ -132,6 +136,20 @@ enum ikc_state {
 	IKC_ABSENT = 0,		/* no such kernel */
 	IKC_DOWN,		/* its CPUs stand still */
 	IKC_UP,			/* its CPUs run */
+	IKC_STUCK,		/* over, but may still write to any memory it was given */
+};
+
+/* What KLoader says of a kernel.  The host goes by a copy of its own. */
+struct ikc_facts {
+	char name[IKC_NAME_LEN];
+	__u32 state;		/* enum ikc_state */
+	__u32 life;		/* counts starts, 1 to 65535, then from 1 again */
+	__u32 incarnation;	/* counts the kernels that have had this number */
+	__u32 cpus;		/* 0 for the host: all that are no other kernel's */
+	__u64 cpu[IKC_MAX_CPUS];	/* hardware ids: the APIC id on x86 */
+	__u32 ranges;
+	__u32 reserved;
+	struct ikc_range range[IKC_MAX_RANGES];	/* its memory, for page transfer */
 };
 
 struct ikc_pending {
@@ -140,22 +158,14 @@ struct ikc_pending {
 };
 
 struct ikc_kernel {
-	/* KLoader's */
-	char name[IKC_NAME_LEN];
-	__u32 state;		/* enum ikc_state */
-	__u32 life;		/* counts starts, 1 to 65535, then from 1 again */
-	__u64 cpus[4];		/* bitmap of the hardware ids of its CPUs */
-	__u32 ranges;
-	__u32 reserved;
-	struct ikc_range range[IKC_MAX_RANGES];	/* its memory, for page transfer */
-
 	/* the kernel's own */
 	__u32 ready __attribute__((aligned(64)));	/* life in which it joined */
 	__u32 version;		/* IKC_VERSION */
 	__u32 chunks;		/* how many it has mapped */
 	__u32 bells;
-	struct shimos_bell bell[IKC_MAX_BELLS];
 	__u32 holds;		/* bitmap of kernels whose memory it uses */
+	__u32 page_size;	/* of its CPUs: programs map whole pages */
+	__u64 bell[IKC_MAX_BELLS];	/* SHIMOS_BELL */
 
 	/* anybody's: counts reasons to look at the table and the ports anew */
 	__u32 events __attribute__((aligned(64)));
@@ -174,6 +184,9 @@ struct ikc_area {
 
 	/* anybody's: the allocator found nothing, the host shall add a chunk */
 	__u32 wanted __attribute__((aligned(64)));
+
+	/* KLoader's */
+	struct ikc_facts facts[IKC_MAX_KERNELS];
 
 	struct ikc_kernel kernel[IKC_MAX_KERNELS];
 };
@@ -200,7 +213,8 @@ struct ikc_port {
  * packet is there, POLLOUT if there is room, POLLHUP when the peer is gone.
  *
  * As with /dev/shimos every argument starts with size and version, and a
- * mismatch is refused with -EPROTO, the right ones in their places.
+ * mismatch is refused with -EPROTO, the right ones in their places;
+ * IKC_IOC_ERROR has the text of the last refusal on the same open file.
  */
 struct ikc_header {
 	__u32 size;		/* sizeof the whole argument; out on -EPROTO */
@@ -286,6 +300,12 @@ struct ikc_area_info {
 	__u64 reclaimed;	/* blocks taken back from dead kernels (host) */
 };
 
+/* IKC_IOC_ERROR: any version may ask */
+struct ikc_error {
+	struct ikc_header hdr;
+	char text[512];		/* out: NUL-terminated, may be empty */
+};
+
 #define IKC_IOC_MAGIC		0xB8
 #define IKC_IOC_OPEN		_IOWR(IKC_IOC_MAGIC, 0, struct ikc_open)
 #define IKC_IOC_CONNECT		_IOWR(IKC_IOC_MAGIC, 1, struct ikc_connect)
@@ -295,6 +315,8 @@ struct ikc_area_info {
 #define IKC_IOC_KERNEL		_IOWR(IKC_IOC_MAGIC, 4, struct ikc_kernel_info)
 #define IKC_IOC_QUEUE		_IOWR(IKC_IOC_MAGIC, 5, struct ikc_queue_info)
 #define IKC_IOC_AREA		_IOWR(IKC_IOC_MAGIC, 6, struct ikc_area_info)
+
+#define IKC_IOC_ERROR		_IOWR(IKC_IOC_MAGIC, 7, struct ikc_error)
 
 #define IKC_MMAP_RECEIVE	0
 #define IKC_MMAP_SEND		(1UL << 30)

@@ -3,8 +3,9 @@
  * The ioctl interface of /dev/shimos-kml: programs in kernel mode.
  *
  * Every argument starts with struct shimos_kml_header. A caller fills in the size
- * and the version it was built with; the module refuses others with -EPROTO and
- * writes its own there.
+ * and the version it was built with; the module refuses others with -EPROTO, the
+ * right ones in their places, and a text that names both. SHIMOS_KML_ERROR reads the
+ * text of the last refusal on the same open file, whatever version the caller has.
  */
 #ifndef _UAPI_SHIMOS_KML_H
 #define _UAPI_SHIMOS_KML_H
@@ -15,6 +16,7 @@
 #define SHIMOS_KML_VERSION	1
 #define SHIMOS_KML_DEVICE	"/dev/shimos-kml"
 #define SHIMOS_KML_REASON_LEN	128	/* with the final NUL */
+#define SHIMOS_KML_ERROR_LEN	512	/* with the final NUL */
 
 struct shimos_kml_header {
 	__u32 size;		/* sizeof the whole argument */
@@ -62,9 +64,16 @@ struct shimos_kml_entry {
 	__u64 entry_3;		/* out: for calls with three arguments at most */
 };
 
+/* SHIMOS_KML_ERROR: why the last call on this open file was refused. */
+struct shimos_kml_error {
+	struct shimos_kml_header hdr;
+	char text[SHIMOS_KML_ERROR_LEN];	/* out: NUL-terminated, may be empty */
+};
+
 #define SHIMOS_KML_STATUS	_IOWR('K', 0x60, struct shimos_kml_status)
 #define SHIMOS_KML_TASKS	_IOWR('K', 0x61, struct shimos_kml_tasks)
 #define SHIMOS_KML_TRUST	_IOWR('K', 0x62, struct shimos_kml_trust)
 #define SHIMOS_KML_ENTRY	_IOWR('K', 0x63, struct shimos_kml_entry)
+#define SHIMOS_KML_ERROR	_IOWR('K', 0x64, struct shimos_kml_error)
 
 #endif

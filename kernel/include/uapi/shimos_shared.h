@@ -2,7 +2,7 @@
 /*
  * The page that KLoader and the agent of one partition share, and the areas
  * behind it.  It lies in the partition's own memory, outside of what its kernel
- * takes for RAM; the platform description names it (ACPI table "SHIM").
+ * takes for RAM; the platform description names it (see shimos_acpi.h).
  *
  * KLoader writes the header before it starts the partition.  From then on each
  * field has one writer, named below.  What the other side wrote is read once
@@ -12,22 +12,14 @@
 #define _UAPI_SHIMOS_SHARED_H
 
 #include <linux/types.h>
-#include "shimos_ikc.h"	/* struct shimos_bell */
+#include "shimos_ikc.h"	/* SHIMOS_BELL */
 
 #define SHIMOS_SHARED_MAGIC	0x31534f4d494853ULL	/* "SHIMOS1" */
-#define SHIMOS_SHARED_VERSION	3
-#define SHIMOS_ACPI_SIGNATURE	"SHIM"
-
-/* The ACPI table that tells a partition where the shared area is. */
-struct shimos_acpi_table {
-	__u8 header[36];	/* struct acpi_table_header */
-	__u64 shared;		/* physical address */
-	__u64 size;		/* bytes */
-} __attribute__((packed));
+#define SHIMOS_SHARED_VERSION	4
 
 /* Where things lie, in bytes from the start of the shared area. */
 #define SHIMOS_SHARED_SIZE	0x40000
-#define SHIMOS_REGISTERS	0x1000	/* the ACPI registers, a page of their own */
+#define SHIMOS_PLATFORM		0x1000	/* what the platform description needs */
 #define SHIMOS_CONSOLE_IN	0x2000	/* struct shimos_console_in */
 #define SHIMOS_CONSOLE_OUT	0x4000	/* struct shimos_console_out */
 #define SHIMOS_LAST_LOG		0x20000	/* struct shimos_last_log */
@@ -55,7 +47,8 @@ struct shimos_shared {
 	/* KLoader's */
 	__u32 request;		/* enum shimos_request */
 	__u32 watchers;		/* ring for console output if not 0 */
-	struct shimos_bell host_bell;
+	__u64 host_bell;	/* SHIMOS_BELL */
+	__u32 stop;		/* 1: CPUs that get an NMI shall stand still */
 
 	/* the agent's */
 	__u32 agent_version __attribute__((aligned(64)));
@@ -63,15 +56,9 @@ struct shimos_shared {
 	__u32 cause;		/* enum shimos_cause, written when it ends */
 	__u32 heartbeat;	/* counts seconds */
 	__u64 busy_ns;		/* CPU time spent, of all CPUs; with the heartbeat */
-	struct shimos_bell bell;
+	__u64 bell;		/* SHIMOS_BELL */
 	char message[256];	/* panic text */
 };
-
-/* Offsets in the register page.  The partition's firmware tables name them. */
-#define SHIMOS_REG_RESET	0x0	/* FADT RESET_REG, one byte */
-#define SHIMOS_REG_SLEEP	0x8	/* FADT SLEEP_CONTROL_REG, one byte */
-#define SHIMOS_REG_SLEEP_STATUS	0x10	/* FADT SLEEP_STATUS_REG, one byte */
-#define SHIMOS_RESET_VALUE	0x52	/* what a reset writes */
 
 /*
  * Output of the partition's console.  The writer never waits: it overwrites the

@@ -13,7 +13,10 @@
 
 #include <linux/types.h>
 
+#define SHIMOS_VIRTIO_ALIGN	4096	/* of struct shimos_virtio_state, whatever a page is */
 #define SHIMOS_VIRTIO_VERSION	1
+/* "SHIM", as our ACPI table: the vendor of the virtio devices that a user sees. */
+#define SHIMOS_VIRTIO_VENDOR	0x4d494853
 
 /* Queues of IKC. */
 #define SHIMOS_VIRTIO_OWNER	8	/* packets to owners */
@@ -23,6 +26,7 @@
 #define SHIMOS_VIRTIO_CALL	24	/* owner to user: buffers are used */
 #define SHIMOS_VIRTIO_BELLS	8
 
+#define SHIMOS_VIRTIO_DEVICES	32	/* at most, of one owner in one user */
 #define SHIMOS_VIRTIO_QUEUES	64	/* at most, per device */
 #define SHIMOS_VIRTIO_RING	1024	/* largest ring */
 #define SHIMOS_VIRTIO_CONFIG	128	/* bytes of config space */
@@ -42,7 +46,11 @@ enum shimos_virtio_cmd {
 	/* user to owner */
 	SHIMOS_VIRTIO_START,	/* data: struct shimos_virtio_start; is answered */
 	SHIMOS_VIRTIO_RESET,	/* stop, finish what is under way; is answered */
-	SHIMOS_VIRTIO_REMOVED,	/* let go; param[2]: 0, or an errno why not */
+	/*
+	 * Let go; param[2]: 0, EBUSY: not, for it is in use, or another errno: the
+	 * user does not accept it.
+	 */
+	SHIMOS_VIRTIO_REMOVED,
 };
 
 enum shimos_virtio_remove {

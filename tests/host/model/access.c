@@ -13,7 +13,7 @@
  * be there and is not, nor about a release that is there for loads before it
  * (in ikc_publish(): the copying out; taken out it makes no difference here).
  * The pairs of relaxed loads that exist (hints, then tags, then the span's word,
- * in heap.c) have a read-modify-write between them, except in scavenge(), whose
+ * in heap.c) have a read-modify-write between them, except in ikc_heap_scavenge(), whose
  * loads only choose what is then tried by compare-and-exchange.
  *
  * A store goes into the buffer without a choice of the explorer before it:

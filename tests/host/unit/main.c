@@ -25,21 +25,6 @@ u32 random_u32(void)
 	return state >> 16;
 }
 
-int refuse(struct complaint *c, int err, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(c->text, sizeof(c->text), fmt, args);
-	va_end(args);
-	return err;
-}
-
-void *partition_at(struct partition *p, u64 offset)
-{
-	return (u8 *)p->arch + offset;
-}
-
 int parse_copy(const struct image_format *format, const u8 *image, u64 size,
 	       struct image *out, struct complaint *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the unit tests share: counting checks, and the kernel's refuse(). */
+/* What the unit tests share: counting checks, random numbers, parsing copies. */
 #ifndef _UNIT_TEST_H
 #define _UNIT_TEST_H
 

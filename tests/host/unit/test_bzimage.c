@@ -54,7 +54,7 @@ static void test_place(void)
 {
 	static u8 memory[4 * SIZE];
 	struct boot_params bp = {};
-	struct partition p = { .arch = memory };
+	struct partition p = { .ranges = { { .start = (uintptr_t)memory } } };
 	struct complaint c = {};
 	const u64 payload = SIZE - (SETUP_SECTS + 1) * 512;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Command lines: the host's and what a partition's must not say. */
 #include "test.h"
+#include "arch.h"
 #include "cmdline.h"
 
 static const char *host_cmdline;
@@ -34,7 +35,7 @@ static bool broadcast_off(const char *line)
 static bool allowed(const char *line)
 {
 	struct complaint c = {};
-	int ret = x86_check_cmdline(line, &c);
+	int ret = kloader_arch_check_cmdline(line, &c);
 
 	CHECK(!ret == !c.text[0]);
 	return !ret;
@@ -52,10 +53,18 @@ void test_cmdline(void)
 	CHECK(!broadcast_off("no_ipi_broadcast=1 no_ipi_broadcast=0\n"));
 	CHECK(!broadcast_off("xno_ipi_broadcast=1\n"));
 	CHECK(broadcast_off("no-ipi-broadcast=1 quiet"));
+	CHECK(!broadcast_off("no_ipi_broadcast quiet"));
+	CHECK(!x86_host_tsc_reliable());
+	CHECK(!broadcast_off("tsc=unstable\ttsc=reliable2\n") && !x86_host_tsc_reliable());
+	CHECK(!broadcast_off("quiet\ttsc=reliable\n") && x86_host_tsc_reliable());
 
 	CHECK(allowed(""));
 	CHECK(allowed("console=ttyIKC0 root=/dev/vda quiet memory=x pcie_aspm=off"));
 	CHECK(!allowed("reboot=t"));
+	CHECK(!allowed("quiet\treboot=t"));	/* any space ends a word */
+	CHECK(!allowed("quiet\nreboot=t"));
+	CHECK(!allowed("crashkernel=64M"));
+	CHECK(!allowed("notsc"));
 	CHECK(!allowed("quiet panic=5"));
 	CHECK(!allowed("tsc-early-khz=1"));
 	CHECK(!allowed("\"mem=1G\""));
@@ -69,14 +78,14 @@ void test_cmdline(void)
 	CHECK(allowed("dyndbg=\"file x +p reboot=t\""));	/* one quoted value */
 
 	strcpy(p.image.version, "6.1.0-50-cloud-amd64");
-	CHECK(x86_append_cmdline(&p, line, sizeof(line)) == (int)strlen(line));
+	CHECK(kloader_arch_append_cmdline(&p, line, sizeof(line)) == (int)strlen(line));
 	CHECK(strstr(line, "disable_cpu_apicid=0xfe") && strstr(line, "tsc_early_khz=2000000"));
 	strcpy(p.image.version, "6.12.9");
-	x86_append_cmdline(&p, line, sizeof(line));
+	kloader_arch_append_cmdline(&p, line, sizeof(line));
 	CHECK(!strstr(line, "disable_cpu_apicid"));
 	CHECK(strstr(line, " pci=off "));
 	p.passthrough_count = 1;
-	x86_append_cmdline(&p, line, sizeof(line));
+	kloader_arch_append_cmdline(&p, line, sizeof(line));
 	CHECK(strstr(line, " pci=noearly reserve=0xcf8,8 ") && !strstr(line, "pci=off"));
 
 	for (i = 0; i < 20000; i++) {

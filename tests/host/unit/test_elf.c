@@ -59,7 +59,7 @@ static void test_place(void)
 {
 	static u8 memory[8 * SIZE] __attribute__((aligned(8)));
 	struct boot_params bp = {};
-	struct partition p = { .arch = memory };
+	struct partition p = { .ranges = { { .start = (uintptr_t)memory } } };
 	struct complaint c = {};
 
 	memset(memory, 0xff, sizeof(memory));

@@ -82,9 +82,9 @@ void driver_close(struct driver *d)
 	memory_free(&d->memory);
 }
 
-void driver_attach(struct driver *d, struct vring_end *v, u16 position)
+void driver_attach(struct driver *d, struct vqueue *v, u16 position)
 {
-	MUST(!vring_open(v, &d->memory, &d->queue, d->book, d->features));
+	MUST(!vqueue_open(v, &d->memory, &d->queue, d->book, d->features));
 	v->taken = v->completed = v->called = position;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Rings of a user that writes anything: what vring_take() returns lies in the user's
+ * Rings of a user that writes anything: what vqueue_pop() returns lies in the user's
  * memory, and is what a second reader of the standard found.  First with memory that
  * keeps still; then memory that changes after each look at it; then another thread.
  */
@@ -12,8 +12,8 @@
 #define RENEW		100		/* steps until all begins anew */
 
 static struct driver d;
-static struct vring_end v;
-static struct vring_chain chain;
+static struct vqueue v;
+static struct vqueue_chain chain;
 static struct vring_desc *table;
 static u32 entries;
 static u64 took, refused;
@@ -56,7 +56,7 @@ static u32 spiteful_len(void)
 	case 3:
 		return DATA_BYTES - random_below(64);
 	case 4:
-		return 16 * (VRING_SEGMENTS + random_below(3));
+		return 16 * (VQUEUE_SEGMENTS + random_below(3));
 	case 5:
 	case 6:
 		return 16 * random_below(20);
@@ -171,7 +171,7 @@ static char *find(u64 addr, u64 len)
 	return NULL;
 }
 
-static bool expect_chain(struct vring_chain *want)
+static bool expect_chain(struct vqueue_chain *want)
 {
 	const struct vring_desc *e = &d.desc[want->head];
 	const char *list = (char *)d.desc;
@@ -181,11 +181,11 @@ static bool expect_chain(struct vring_chain *want)
 		list = find(e->addr, e->len);
 		n = e->len / 16;
 		if (!list || !v.indirect || e->flags & VRING_DESC_F_NEXT || e->len % 16 ||
-		    n > VRING_SEGMENTS || e->addr & 7)
+		    n > VQUEUE_SEGMENTS || e->addr & 7)
 			return false;
 		e = (struct vring_desc *)list;
 	}
-	for (parts = 0; parts < VRING_SEGMENTS; parts++) {
+	for (parts = 0; parts < VQUEUE_SEGMENTS; parts++) {
 		struct vring_desc now;
 
 		memcpy(&now, e, sizeof(now));
@@ -208,7 +208,7 @@ static bool expect_chain(struct vring_chain *want)
 	return false;
 }
 
-static int expect(struct vring_chain *want)
+static int expect(struct vqueue_chain *want)
 {
 	u16 waiting = d.avail->idx - v.taken;
 
@@ -219,7 +219,7 @@ static int expect(struct vring_chain *want)
 	return waiting <= SIZE && want->head < SIZE && expect_chain(want) ? 1 : -EBADMSG;
 }
 
-static void check_same(const struct vring_chain *want)
+static void check_same(const struct vqueue_chain *want)
 {
 	unsigned int i;
 
@@ -235,7 +235,7 @@ static void check_inside(void)
 {
 	unsigned int i, parts = chain.out + chain.in;
 
-	MUST(parts && parts <= VRING_SEGMENTS && chain.head < SIZE);
+	MUST(parts && parts <= VQUEUE_SEGMENTS && chain.head < SIZE);
 	for (i = 0; i < parts; i++)
 		MUST(chain.seg[i].len && memory_has(&d.memory, chain.seg[i].data, chain.seg[i].len));
 }
@@ -243,7 +243,7 @@ static void check_inside(void)
 static int take(void)
 {
 	u16 before = v.taken;
-	int ret = vring_take(&v, &chain);
+	int ret = vqueue_pop(&v, &chain);
 
 	MUST(ret == 1 || ret == 0 || ret == -EBADMSG);
 	MUST(v.taken == (u16)(before + (ret == 1)));
@@ -262,13 +262,13 @@ static void go_on(void)
 		complete_one(&v, random_below(SIZE), random_u64());
 		break;
 	case 1:
-		vring_must_call(&v);
+		vqueue_must_notify(&v);
 		break;
 	case 2:
-		MUST(vring_wait(&v) || !v.broken);
+		MUST(vqueue_enable_notify(&v) || !v.broken);
 		break;
 	default:
-		vring_poll(&v);
+		vqueue_disable_notify(&v);
 	}
 }
 
@@ -292,7 +292,7 @@ static void end(const char *what)
 
 void fuzz_chains(u64 seed)
 {
-	struct vring_chain want;
+	struct vqueue_chain want;
 	unsigned int i, n;
 	int wanted;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What the tests of the virtqueue's ends share: a user's memory, and a driver that
- * was written from the standard and knows nothing of vring.c.
+ * was written from the standard and knows nothing of vqueue.c.
  */
 #ifndef _VRING_TEST_H
 #define _VRING_TEST_H
 
 #include "check.h"
-#include "vring.h"
+#include "vqueue.h"
 #include "recover.h"
 
 #define FEATURE_EVENT		(1ULL << VIRTIO_RING_F_EVENT_IDX)
@@ -39,7 +39,7 @@ bool memory_has(const struct user_memory *m, const void *data, u64 len);
 #define MAX_PARTS	6
 #define DATA_BYTES	65536
 #define LONGEST		512		/* of a part */
-#define MAX_RING	(2 * SHIMOS_VIRTIO_RING)	/* more than vring.c takes */
+#define MAX_RING	(2 * SHIMOS_VIRTIO_RING)	/* more than vqueue.c takes */
 
 struct part {
 	u64 addr;
@@ -86,13 +86,13 @@ bool driver_wait(struct driver *d);
 void driver_poll(struct driver *d);
 
 /* The device's end of it. */
-static inline void complete_one(struct vring_end *v, u16 head, u32 written)
+static inline void complete_one(struct vqueue *v, u16 head, u32 written)
 {
-	vring_put(v, head, written);
-	vring_publish(v);
+	vqueue_push_used(v, head, written);
+	vqueue_publish_used(v);
 }
 
-void driver_attach(struct driver *d, struct vring_end *v, u16 position);
+void driver_attach(struct driver *d, struct vqueue *v, u16 position);
 
 /* ---- the tests ---- */
 

@@ -14,7 +14,7 @@
 #define UNTOUCHED	0xee		/* a status that nobody has written */
 
 static struct driver d;
-static struct vring_end v;
+static struct vqueue v;
 static bool done[SIZE];			/* by head: completed by the owner */
 static u16 in_work[2 * SIZE];		/* taken before it begins, in order */
 
@@ -101,9 +101,9 @@ static void driver_goes_on(void)
 
 static int take(void)
 {
-	struct vring_chain chain;
+	struct vqueue_chain chain;
 
-	if (vring_take(&v, &chain) <= 0)
+	if (vqueue_pop(&v, &chain) <= 0)
 		return -1;
 	return chain.head;
 }
@@ -117,17 +117,17 @@ static void complete(u16 head)
 
 static void take_back(void)
 {
-	struct vring_chain chain;
+	struct vqueue_chain chain;
 
-	if (vring_take(&v, &chain) > 0)
-		vring_untake(&v, &chain);
+	if (vqueue_pop(&v, &chain) > 0)
+		vqueue_unpop(&v, &chain);
 }
 
 static void taker(void)
 {
 	take();
 	take_back();
-	vring_poll(&v);
+	vqueue_disable_notify(&v);
 	take();
 	take();
 }
@@ -176,9 +176,9 @@ static void answer_all(void)
 	u32 written;
 	int head;
 
-	fail_taken(&r);
+	recover_fail_taken(&r);
 	for (i = 0; i < 3 * SIZE; i++) {
-		fail_available(&r);
+		recover_fail_available(&r);
 		while ((head = driver_get(&d, &written)) >= 0) {
 			MUST(*status_of(head) == VIRTIO_BLK_S_IOERR || done[head]);
 			MUST(*status_of(head) != UNTOUCHED);

@@ -5,12 +5,12 @@
 #define SIZE	256
 
 static struct driver d;
-static struct vring_end v;
-static struct vring_chain chain;
+static struct vqueue v;
+static struct vqueue_chain chain;
 
 static int open_with(const struct shimos_virtio_queue *queue)
 {
-	return vring_open(&v, &d.memory, queue, d.book, d.features);
+	return vqueue_open(&v, &d.memory, queue, d.book, d.features);
 }
 
 #define REFUSED(change) do {						\
@@ -32,8 +32,8 @@ void test_open(void)
 	CHECK(!open_with(&d.queue) && !v.event_idx && v.indirect);
 	/* not used: nothing is in it, and nothing is looked at */
 	CHECK(!open_with(&none) && !v.size);
-	CHECK(!vring_more(&v) && !vring_take(&v, &chain) && vring_wait(&v));
-	vring_poll(&v);
+	CHECK(!vqueue_has_more(&v) && !vqueue_pop(&v, &chain) && vqueue_enable_notify(&v));
+	vqueue_disable_notify(&v);
 	REFUSED(q.size = SIZE - 1);
 	REFUSED(q.size = 2 * SIZE);			/* beyond its memory */
 	REFUSED(q.size = MAX_RING);
@@ -89,21 +89,21 @@ static void expect_broken(int line)
 	const char *problem;
 	bool ok;
 
-	ok = vring_take(&v, &chain) == -EBADMSG && v.broken && v.problem && !v.taken &&
+	ok = vqueue_pop(&v, &chain) == -EBADMSG && v.broken && v.problem && !v.taken &&
 	     !memcmp(&before, d.book, sizeof(before));
 	problem = v.problem;
 	d.desc[0] = (struct vring_desc){ d.data, 1 };
 	d.avail->idx = 1;
 	d.avail->ring[0] = 0;
-	ok = ok && vring_take(&v, &chain) == -EBADMSG && v.problem == problem &&
-	     !vring_more(&v) && !memcmp(&before, d.book, sizeof(before));
+	ok = ok && vqueue_pop(&v, &chain) == -EBADMSG && v.problem == problem &&
+	     !vqueue_has_more(&v) && !memcmp(&before, d.book, sizeof(before));
 	check(ok, "refused and broken", __FILE__, line);
 	driver_close(&d);
 }
 
 static void expect_parts(int line, unsigned int out, unsigned int in)
 {
-	check(vring_take(&v, &chain) == 1 && chain.out == out && chain.in == in &&
+	check(vqueue_pop(&v, &chain) == 1 && chain.out == out && chain.in == in &&
 	      !v.broken && v.taken == 1, "taken", __FILE__, line);
 	driver_close(&d);
 }
@@ -111,7 +111,7 @@ static void expect_parts(int line, unsigned int out, unsigned int in)
 #define BROKEN_FOR(words, change) do {					\
 	begin(FEATURE_INDIRECT);					\
 	change;								\
-	CHECK(vring_take(&v, &chain) == -EBADMSG && strstr(v.problem, words));	\
+	CHECK(vqueue_pop(&v, &chain) == -EBADMSG && strstr(v.problem, words));	\
 	driver_close(&d);						\
 } while (0)
 #define BROKEN(change) do { begin(FEATURE_INDIRECT); change; expect_broken(__LINE__); } while (0)
@@ -152,8 +152,8 @@ static void positions(void)
 
 static void chains(void)
 {
-	TAKEN(VRING_SEGMENTS, 0, end_at(VRING_SEGMENTS - 1));
-	BROKEN(end_at(VRING_SEGMENTS));
+	TAKEN(VQUEUE_SEGMENTS, 0, end_at(VQUEUE_SEGMENTS - 1));
+	BROKEN(end_at(VQUEUE_SEGMENTS));
 	BROKEN(d.desc[0].next = 0);
 	BROKEN(d.desc[5].next = 3);
 	BROKEN(d.desc[0].next = SIZE);
@@ -194,9 +194,9 @@ static void tables(void)
 
 	TAKEN(1, 0, indirect(d.tables, bytes, 0));
 	TAKEN(1, 0, indirect(d.tables, bytes, VRING_DESC_F_WRITE));	/* it is ignored */
-	TAKEN(VRING_SEGMENTS, 0, full_table(VRING_SEGMENTS));
-	BROKEN(full_table(VRING_SEGMENTS + 1));
-	BROKEN((full_table(VRING_SEGMENTS + 1), table[0].flags = 0));
+	TAKEN(VQUEUE_SEGMENTS, 0, full_table(VQUEUE_SEGMENTS));
+	BROKEN(full_table(VQUEUE_SEGMENTS + 1));
+	BROKEN((full_table(VQUEUE_SEGMENTS + 1), table[0].flags = 0));
 	BROKEN(indirect(d.tables, bytes, VRING_DESC_F_NEXT));
 	BROKEN(indirect(d.tables, 0, 0));
 	BROKEN(indirect(d.tables, bytes - 1, 0));
@@ -228,7 +228,7 @@ static void broken_by_others(void)
 	begin(0);
 	end_at(0);
 	v.broken = true;
-	CHECK(!vring_more(&v) && vring_take(&v, &chain) == -EBADMSG && v.problem);
+	CHECK(!vqueue_has_more(&v) && vqueue_pop(&v, &chain) == -EBADMSG && v.problem);
 	driver_close(&d);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In what order vring.c looks at a ring and writes to it.  This machine may keep an
+ * In what order vqueue.c looks at a ring and writes to it.  This machine may keep an
  * order that nobody asked for, so the barriers themselves are looked at.
  */
 #include "test.h"
@@ -71,13 +71,13 @@ static unsigned int loads(const volatile void *at)
 }
 
 static struct driver d;
-static struct vring_end v;
-static struct vring_chain chain;
+static struct vqueue v;
+static struct vqueue_chain chain;
 
 static void taking(u64 features)
 {
 	count = 0;
-	CHECK(vring_take(&v, &chain) == 1);
+	CHECK(vqueue_pop(&v, &chain) == 1);
 	CHECK(in_order(LOAD, &d.avail->idx, RMB, LOAD, &d.avail->ring[0]));
 	CHECK(in_order(LOAD, &d.avail->idx, RMB, LOAD, &d.desc[chain.head].addr));
 	CHECK(in_order(STORE, &d.book->taken[chain.head], WMB, STORE, &d.book->next));
@@ -85,9 +85,9 @@ static void taking(u64 features)
 	CHECK(loads(&d.desc[chain.head].addr) == 1 && loads(&d.desc[chain.head].len) == 1);
 	CHECK(loads(&d.desc[chain.head].flags) == 1 && loads(&d.desc[chain.head].next) == 1);
 	count = 0;
-	vring_untake(&v, &chain);
+	vqueue_unpop(&v, &chain);
 	CHECK(in_order(STORE, &d.book->next, WMB, STORE, &d.book->taken[chain.head]));
-	CHECK(vring_take(&v, &chain) == 1);
+	CHECK(vqueue_pop(&v, &chain) == 1);
 }
 
 static void completing(u64 features)
@@ -104,7 +104,7 @@ static void completing(u64 features)
 	CHECK(in_order(STORE, &s->completing_at, WMB, STORE, &s->completing));
 	CHECK(in_order(STORE, &s->completing, WMB, STORE, &s->taken[chain.head]));
 	CHECK(in_order(STORE, &s->taken[chain.head], WMB, STORE, &d.used->idx));
-	vring_must_call(&v);
+	vqueue_must_notify(&v);
 	CHECK(in_order(STORE, &d.used->idx, MB, LOAD, event));
 }
 
@@ -114,7 +114,7 @@ static void waiting(u64 features)
 						 (void *)&d.used->flags;
 
 	count = 0;
-	vring_wait(&v);
+	vqueue_enable_notify(&v);
 	CHECK(in_order(STORE, event, MB, LOAD, &d.avail->idx));
 }
 

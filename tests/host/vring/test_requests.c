@@ -5,8 +5,8 @@
 #define REQUESTS	200000		/* positions wrap around three times */
 
 static struct driver d;
-static struct vring_end v;
-static struct vring_chain chain;
+static struct vqueue v;
+static struct vqueue_chain chain;
 static unsigned int taken_count;
 static u16 taken[SHIMOS_VIRTIO_RING];	/* by the device, not completed */
 static u16 order[SHIMOS_VIRTIO_RING];	/* completed, not seen by the driver */
@@ -58,7 +58,7 @@ static void put(void)
 	u16 head = taken[i];
 
 	taken[i] = taken[--taken_count];
-	vring_put(&v, head, written);
+	vqueue_push_used(&v, head, written);
 	order[(order_first + order_count) % d.size] = head;
 	order_written[(order_first + order_count++) % d.size] = written;
 }
@@ -72,7 +72,7 @@ static void complete(void)
 		put();
 	while (taken_count && !random_below(4));
 	MUST(d.used->idx == idx);
-	vring_publish(&v);
+	vqueue_publish_used(&v);
 }
 
 /* They come in the order in which they were completed, each once. */
@@ -92,7 +92,7 @@ static void get(void)
 static bool take(void)
 {
 	u16 avail = d.avail->idx, before = v.taken;
-	int ret = vring_take(&v, &chain);
+	int ret = vqueue_pop(&v, &chain);
 
 	MUST(ret == (avail != before));
 	if (ret)
@@ -107,7 +107,7 @@ static void take_back(void)
 	taken[taken_count++] = chain.head;
 	check_book(position);
 	taken_count--;
-	vring_untake(&v, &chain);
+	vqueue_unpop(&v, &chain);
 	MUST(v.taken == (u16)(position - 1));
 }
 
@@ -119,7 +119,7 @@ static void run(u32 size, u64 features, u16 position, unsigned int requests)
 	driver_attach(&d, &v, position);
 	taken_count = order_count = order_first = 0;
 	while (n < requests || d.outstanding) {
-		MUST(vring_more(&v) == (d.made != v.taken));
+		MUST(vqueue_has_more(&v) == (d.made != v.taken));
 		switch (random_below(5)) {
 		case 0:
 			n += n < requests && add();
@@ -188,15 +188,15 @@ static void converse(u64 features, u16 position)
 			device_sleeps = false;
 		}
 		if (!device_sleeps && random_below(2)) {
-			vring_poll(&v);
-			while (random_below(8) && vring_take(&v, &chain) > 0)
+			vqueue_disable_notify(&v);
+			while (random_below(8) && vqueue_pop(&v, &chain) > 0)
 				complete_one(&v, chain.head, 0);
-			if (v.called != v.completed && vring_must_call(&v)) {
+			if (v.called != v.completed && vqueue_must_notify(&v)) {
 				calls++;
 				driver_sleeps = false;
 			}
 			if (random_below(2))
-				device_sleeps = vring_wait(&v);
+				device_sleeps = vqueue_enable_notify(&v);
 		}
 		if (!driver_sleeps && random_below(2)) {
 			driver_poll(&d);
@@ -204,7 +204,7 @@ static void converse(u64 features, u16 position)
 				done++;
 			driver_sleeps = !driver_wait(&d);
 		}
-		MUST(!device_sleeps || d.told != d.made || !vring_more(&v));
+		MUST(!device_sleeps || d.told != d.made || !vqueue_has_more(&v));
 		MUST(!driver_sleeps || v.called != v.completed || d.seen == d.used->idx);
 	}
 	MUST(done == REQUESTS && d.made == d.seen && v.taken == v.completed);
@@ -222,24 +222,24 @@ static void count_wakeups(u64 features)
 
 	driver_open(&d, 4, features, 65534);
 	driver_attach(&d, &v, 65534);
-	CHECK(vring_wait(&v));
+	CHECK(vqueue_enable_notify(&v));
 	CHECK(driver_add(&d, 1, 1, false) >= 0 && driver_must_kick(&d));
-	CHECK(!vring_wait(&v));		/* there is something already */
-	vring_poll(&v);
-	CHECK(vring_take(&v, &chain) == 1);
+	CHECK(!vqueue_enable_notify(&v));		/* there is something already */
+	vqueue_disable_notify(&v);
+	CHECK(vqueue_pop(&v, &chain) == 1);
 	first = chain.head;
 	CHECK(driver_add(&d, 1, 1, false) >= 0);
 	CHECK(!driver_must_kick(&d));
 	CHECK(!event || !d.used->flags);	/* they mean nothing, and stay 0 */
-	CHECK(vring_take(&v, &chain) == 1);
-	CHECK(vring_wait(&v));
+	CHECK(vqueue_pop(&v, &chain) == 1);
+	CHECK(vqueue_enable_notify(&v));
 	driver_wait(&d);
 	complete_one(&v, first, 0);
-	CHECK(vring_must_call(&v));
+	CHECK(vqueue_must_notify(&v));
 	driver_poll(&d);
-	CHECK(!event || !vring_must_call(&v));	/* nothing since */
+	CHECK(!event || !vqueue_must_notify(&v));	/* nothing since */
 	complete_one(&v, chain.head, 0);
-	CHECK(!vring_must_call(&v));
+	CHECK(!vqueue_must_notify(&v));
 	driver_close(&d);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What vring.c and recover.c use of the kernel, for user space.  Each access to
+ * What vqueue.c and recover.c use of the kernel, for user space.  Each access to
  * shared memory and each barrier can be watched, by thread: to end the owner at any
  * store, to change what it has just read, to see in what order it does things.
  */

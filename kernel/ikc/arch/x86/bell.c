@@ -15,127 +15,142 @@
 #include <asm/hw_irq.h>
 #include <asm/irqdomain.h>
 #include <asm/smp.h>
+#include <shimos/x86_icr.h>
 
 #include "../../local.h"
 
-static struct fwnode_handle *bell_fwnode;
-static struct irq_domain *bell_domain;
-static unsigned int bell_count;
-static int bell_irqs[1 + IKC_MAX_BELLS];	/* by number */
+/* What an APIC in xAPIC mode can name, but for the broadcast. */
+#define X86_BELL_CPUS	0xff
 
-static int bell_set_affinity(struct irq_data *data, const struct cpumask *mask,
-			     bool force)
+static const struct ikc_arch_bell_user *x86_bell_user;
+static struct fwnode_handle *x86_bell_fwnode;
+static struct irq_domain *x86_bell_domain;
+static unsigned int x86_bell_count;
+static int x86_bell_irqs[1 + IKC_MAX_BELLS];	/* by number */
+
+static int x86_bell_set_affinity(struct irq_data *data, const struct cpumask *mask,
+				 bool force)
 {
 	int ret = irq_chip_set_affinity_parent(data, mask, force);
 
 	if (ret >= 0 && irqd_is_activated(data))
-		ikc_bell_moved(irqd_to_hwirq(data));
+		x86_bell_user->moved(irqd_to_hwirq(data));
 	return ret;
 }
 
-static struct irq_chip bell_chip = {
+static struct irq_chip x86_bell_chip = {
 	.name			= "IKC",
 	.irq_ack		= irq_chip_ack_parent,
-	.irq_set_affinity	= bell_set_affinity,
+	.irq_set_affinity	= x86_bell_set_affinity,
 	.irq_retrigger		= irq_chip_retrigger_hierarchy,
 	.flags			= IRQCHIP_SKIP_SET_WAKE,
 };
 
-static int bell_domain_alloc(struct irq_domain *domain, unsigned int virq,
-			     unsigned int count, void *arg)
+static int x86_bell_alloc(struct irq_domain *domain, unsigned int virq,
+			  unsigned int count, void *arg)
 {
 	int ret;
 
 	ret = irq_domain_alloc_irqs_parent(domain, virq, count, arg);
 	if (ret)
 		return ret;
-	/* one at a time: add_bell() */
-	irq_domain_set_info(domain, virq, bell_count, &bell_chip, NULL,
+	/* one at a time: x86_bell_add() */
+	irq_domain_set_info(domain, virq, x86_bell_count, &x86_bell_chip, NULL,
 			    handle_edge_irq, NULL, "edge");
 	/* else the first move waits for an interrupt to happen */
 	irq_set_status_flags(virq, IRQ_MOVE_PCNTXT);
 	return 0;
 }
 
-static const struct irq_domain_ops bell_domain_ops = {
-	.alloc	= bell_domain_alloc,
+static const struct irq_domain_ops x86_bell_domain_ops = {
+	.alloc	= x86_bell_alloc,
 	.free	= irq_domain_free_irqs_common,
 };
 
-static irqreturn_t bell_interrupt(int irq, void *data)
+static irqreturn_t x86_bell_interrupt(int irq, void *data)
 {
-	ikc_bell_rang((unsigned long)data);
+	x86_bell_user->rang((unsigned long)data);
 	return IRQ_HANDLED;
 }
 
-void ikc_arch_bell_get(unsigned int number, struct shimos_bell *bell)
+u64 ikc_arch_bell_get(unsigned int number)
 {
-	struct irq_data *data = irq_get_irq_data(bell_irqs[number]);
+	struct irq_data *data = irq_get_irq_data(x86_bell_irqs[number]);
 	const struct cpumask *mask = irq_data_get_effective_affinity_mask(data);
 	unsigned int cpu = cpumask_first(mask);
+	u32 vector = irqd_cfg(data)->vector;
 
-	*bell = (struct shimos_bell){};
-	if (cpu >= nr_cpu_ids)
-		return;
+	if (cpu >= nr_cpu_ids || vector < FIRST_EXTERNAL_VECTOR)
+		return 0;
 	/* irq_cfg's destination is a logical mask on a flat APIC: not that */
-	bell->cpu = per_cpu(x86_cpu_to_apicid, cpu);
-	bell->vector = irqd_cfg(data)->vector;
-	bell->ready = bell->vector >= FIRST_EXTERNAL_VECTOR;
+	return SHIMOS_BELL(per_cpu(x86_cpu_to_apicid, cpu), vector);
 }
 
-bool ikc_arch_bell_valid(const struct shimos_bell *bell)
+/*
+ * Not the vector of system calls, at which 6.1 takes a CPU that runs in the kernel for
+ * one that runs a program, nor those above the devices'.  All others may be a bell's:
+ * even those of the legacy interrupts, which are given away on other CPUs than the
+ * first.  At one that is nobody's, Linux says so in its log and goes on.
+ */
+bool ikc_arch_bell_valid(u64 bell)
 {
-	/* never a vector that the CPU or Linux uses for itself */
-	return bell->vector >= FIRST_EXTERNAL_VECTOR &&
-	       bell->vector < LOCAL_TIMER_VECTOR && bell->cpu < 0xff;
+	u32 vector = SHIMOS_BELL_VECTOR(bell);
+
+	return bell & SHIMOS_BELL_READY && SHIMOS_BELL_CPU(bell) < X86_BELL_CPUS &&
+	       vector >= FIRST_EXTERNAL_VECTOR && vector < LOCAL_TIMER_VECTOR &&
+	       vector != IA32_SYSCALL_VECTOR;
 }
 
-void ikc_arch_bell_ring(const struct shimos_bell *bell)
+void ikc_arch_bell_ring(u64 bell)
 {
-	/* what the peer wrote before must be visible before the interrupt */
+	/* what the peer shall see must be visible before the interrupt */
 	wmb();
-	apic->icr_write(APIC_DM_FIXED | APIC_DEST_PHYSICAL | bell->vector,
-			bell->cpu);
+	shimos_icr_send(SHIMOS_BELL_CPU(bell),
+			APIC_DM_FIXED | APIC_DEST_PHYSICAL | SHIMOS_BELL_VECTOR(bell));
 }
 
-/* The next bell, on the next CPU: the kernel would put all on the first. */
-static int add_bell(void)
+/*
+ * The next bell, on the next CPU: the kernel would put all on the first.  The first
+ * queue bell shares its CPU with the control bell, so that bell n + 1 is CPU n's.
+ */
+static int x86_bell_add(void)
 {
-	unsigned int cpu = cpumask_local_spread(bell_count, NUMA_NO_NODE);
+	unsigned int cpu = cpumask_local_spread(max(x86_bell_count, 1U) - 1, NUMA_NO_NODE);
 	struct irq_alloc_info info = {};
 	int irq, ret;
 
-	irq = irq_domain_alloc_irqs(bell_domain, 1, NUMA_NO_NODE, &info);
+	irq = irq_domain_alloc_irqs(x86_bell_domain, 1, NUMA_NO_NODE, &info);
 	if (irq < 0)
 		return irq;
-	bell_irqs[bell_count] = irq;
+	x86_bell_irqs[x86_bell_count] = irq;
 	/* a wish, before it has a vector, so that nothing has to move */
 	irq_set_affinity(irq, cpumask_of(cpu));
-	ret = request_irq(irq, bell_interrupt, 0,
-			  bell_count == IKC_CONTROL_BELL ? "shimos-control" : "shimos-ikc",
-			  (void *)(unsigned long)bell_count);
+	ret = request_irq(irq, x86_bell_interrupt, 0,
+			  x86_bell_count == IKC_CONTROL_BELL ? "shimos-control" : "shimos-ikc",
+			  (void *)(unsigned long)x86_bell_count);
 	if (ret) {
 		irq_dispose_mapping(irq);
 		return ret;
 	}
-	bell_count++;
+	x86_bell_count++;
 	return 0;
 }
 
-int ikc_arch_bells_init(unsigned int count)
+int ikc_arch_bells_init(unsigned int count, const struct ikc_arch_bell_user *user)
 {
 	int ret = -ENOMEM;
 
-	bell_fwnode = irq_domain_alloc_named_fwnode("shimos-ikc");
-	if (!bell_fwnode)
+	x86_bell_user = user;
+	x86_bell_fwnode = irq_domain_alloc_named_fwnode("shimos-ikc");
+	if (!x86_bell_fwnode)
 		return ret;
-	bell_domain = irq_domain_create_hierarchy(x86_vector_domain, 0, count,
-						  bell_fwnode, &bell_domain_ops,
-						  NULL);
-	if (!bell_domain)
+	x86_bell_domain = irq_domain_create_hierarchy(x86_vector_domain, 0, count,
+						      x86_bell_fwnode, &x86_bell_domain_ops,
+						      NULL);
+	if (!x86_bell_domain)
 		goto free_fwnode;
-	while (bell_count < count) {
-		ret = add_bell();
+	while (x86_bell_count < count) {
+		ret = x86_bell_add();
 		if (ret) {
 			ikc_arch_bells_exit();
 			return ret;
@@ -144,17 +159,17 @@ int ikc_arch_bells_init(unsigned int count)
 	return 0;
 
 free_fwnode:
-	irq_domain_free_fwnode(bell_fwnode);
+	irq_domain_free_fwnode(x86_bell_fwnode);
 	return ret;
 }
 
 void ikc_arch_bells_exit(void)
 {
-	while (bell_count) {
-		bell_count--;
-		free_irq(bell_irqs[bell_count], (void *)(unsigned long)bell_count);
-		irq_dispose_mapping(bell_irqs[bell_count]);
+	while (x86_bell_count) {
+		x86_bell_count--;
+		free_irq(x86_bell_irqs[x86_bell_count], (void *)(unsigned long)x86_bell_count);
+		irq_dispose_mapping(x86_bell_irqs[x86_bell_count]);
 	}
-	irq_domain_remove(bell_domain);
-	irq_domain_free_fwnode(bell_fwnode);
+	irq_domain_remove(x86_bell_domain);
+	irq_domain_free_fwnode(x86_bell_fwnode);
 }

@@ -13,14 +13,14 @@
 /* The DSDT comes first and leaves the other tables enough. */
 #define DSDT_END	(X86_ACPI_LEN / 2)
 
-struct builder {
+struct x86_acpi_builder {
 	struct partition *p;
 	u64 next;		/* offset of the next free byte in its memory */
 	u64 tables[5];		/* physical addresses for the XSDT */
 	unsigned int count;
 };
 
-static void *new_table(struct builder *b, size_t len)
+static void *x86_acpi_new_table(struct x86_acpi_builder *b, size_t len)
 {
 	void *table = partition_at(b->p, b->next);
 
@@ -28,7 +28,7 @@ static void *new_table(struct builder *b, size_t len)
 	return table;
 }
 
-static u8 checksum(const void *table, size_t len)
+static u8 x86_acpi_checksum(const void *table, size_t len)
 {
 	const u8 *byte = table;
 	u8 sum = 0;
@@ -39,8 +39,8 @@ static u8 checksum(const void *table, size_t len)
 }
 
 /* Fill in the header of the table made last; returns its physical address. */
-static u64 finish(struct builder *b, struct acpi_table_header *h,
-		  const char *signature, u8 revision, u32 len)
+static u64 x86_acpi_finish(struct x86_acpi_builder *b, struct acpi_table_header *h,
+			   const char *signature, u8 revision, u32 len)
 {
 	u64 addr = partition_phys(b->p, b->next);
 
@@ -52,41 +52,41 @@ static u64 finish(struct builder *b, struct acpi_table_header *h,
 	h->oem_revision = SHIMOS_SHARED_VERSION;
 	memcpy(h->asl_compiler_id, "SHIM", ACPI_NAMESEG_SIZE);
 	h->asl_compiler_revision = 1;
-	h->checksum = checksum(h, len);
+	h->checksum = x86_acpi_checksum(h, len);
 	b->next += ALIGN(len, 16);
 	return addr;
 }
 
 /* Name (_S5, Package { 5, 5, 0, 0 }): sleep type 5 switches off. */
-static void add_sleep(struct aml *aml)
+static void x86_acpi_add_sleep(struct aml *aml)
 {
 	static const u8 types[] = { 5, 5, 0, 0 };
 
 	aml_name_bytes(aml, "_S5_", types, ARRAY_SIZE(types));
 }
 
-static u64 write_dsdt(struct builder *b, struct complaint *c)
+static u64 x86_acpi_write_dsdt(struct x86_acpi_builder *b, struct complaint *c)
 {
-	struct acpi_table_header *dsdt = new_table(b, sizeof(*dsdt));
+	struct acpi_table_header *dsdt = x86_acpi_new_table(b, sizeof(*dsdt));
 	struct aml aml = {
 		.buf = (u8 *)(dsdt + 1),
 		.room = X86_ACPI + DSDT_END - b->next - sizeof(*dsdt),
 	};
 
-	add_sleep(&aml);
+	x86_acpi_add_sleep(&aml);
 	x86_add_pci(b->p, &aml);
 	if (aml.overflow) {
-		refuse(c, -ENOSPC, "the description of its PCI devices takes too much room: give it fewer");
+		shimos_refuse(c, -ENOSPC, "the description of its PCI devices takes too much room: give it fewer");
 		return 0;
 	}
-	return finish(b, dsdt, ACPI_SIG_DSDT, 2, sizeof(*dsdt) + aml.len);
+	return x86_acpi_finish(b, dsdt, ACPI_SIG_DSDT, 2, sizeof(*dsdt) + aml.len);
 }
 
 /* Through memory only, and only the buses on which all is the partition's. */
-static u64 write_mcfg(struct builder *b)
+static u64 x86_acpi_write_mcfg(struct x86_acpi_builder *b)
 {
 	u32 len = sizeof(struct acpi_table_mcfg);
-	struct acpi_table_mcfg *mcfg = new_table(b, len);
+	struct acpi_table_mcfg *mcfg = x86_acpi_new_table(b, len);
 	struct acpi_mcfg_allocation *entry = (void *)(mcfg + 1);
 	struct passthrough *d;
 
@@ -96,23 +96,23 @@ static u64 write_mcfg(struct builder *b)
 		x86_describe_ecam(d->pdev->bus, entry++);
 		len += sizeof(*entry);
 	}
-	return finish(b, &mcfg->header, ACPI_SIG_MCFG, 1, len);
+	return x86_acpi_finish(b, &mcfg->header, ACPI_SIG_MCFG, 1, len);
 }
 
-static struct acpi_generic_address memory_register(struct builder *b, u64 offset)
+static struct acpi_generic_address x86_acpi_register(struct x86_acpi_builder *b, u64 offset)
 {
 	return (struct acpi_generic_address) {
 		.space_id = ACPI_ADR_SPACE_SYSTEM_MEMORY,
 		.bit_width = 8,
 		.access_width = 1,
 		.address = partition_phys(b->p, b->p->layout.shared +
-					  SHIMOS_REGISTERS + offset),
+					  SHIMOS_PLATFORM + offset),
 	};
 }
 
-static u64 write_fadt(struct builder *b, u64 dsdt)
+static u64 x86_acpi_write_fadt(struct x86_acpi_builder *b, u64 dsdt)
 {
-	struct acpi_table_fadt *fadt = new_table(b, sizeof(*fadt));
+	struct acpi_table_fadt *fadt = x86_acpi_new_table(b, sizeof(*fadt));
 
 	fadt->Xdsdt = dsdt;
 	fadt->boot_flags = ACPI_FADT_NO_VGA | ACPI_FADT_NO_CMOS_RTC |
@@ -120,11 +120,11 @@ static u64 write_fadt(struct builder *b, u64 dsdt)
 	fadt->flags = ACPI_FADT_HW_REDUCED | ACPI_FADT_RESET_REGISTER |
 		      ACPI_FADT_APIC_PHYSICAL | ACPI_FADT_WBINVD;
 	fadt->minor_revision = 5;
-	fadt->reset_register = memory_register(b, SHIMOS_REG_RESET);
+	fadt->reset_register = x86_acpi_register(b, SHIMOS_REG_RESET);
 	fadt->reset_value = SHIMOS_RESET_VALUE;
-	fadt->sleep_control = memory_register(b, SHIMOS_REG_SLEEP);
-	fadt->sleep_status = memory_register(b, SHIMOS_REG_SLEEP_STATUS);
-	return finish(b, &fadt->header, ACPI_SIG_FADT, 6, sizeof(*fadt));
+	fadt->sleep_control = x86_acpi_register(b, SHIMOS_REG_SLEEP);
+	fadt->sleep_status = x86_acpi_register(b, SHIMOS_REG_SLEEP_STATUS);
+	return x86_acpi_finish(b, &fadt->header, ACPI_SIG_FADT, 6, sizeof(*fadt));
 }
 
 /*
@@ -132,73 +132,72 @@ static u64 write_fadt(struct builder *b, u64 dsdt)
  * machine's boot CPU seen from a crash kernel, and keep off it: give them one
  * that does not exist.
  */
-static u64 write_madt(struct builder *b)
+static u64 x86_acpi_write_madt(struct x86_acpi_builder *b)
 {
-	struct x86_partition *x = to_x86(b->p);
 	u32 count = b->p->cpu_count + 1, i;
 	struct acpi_madt_local_apic *lapic;
 	struct acpi_table_madt *madt;
 	u32 len = sizeof(*madt) + count * sizeof(*lapic);
 
-	madt = new_table(b, len);
+	madt = x86_acpi_new_table(b, len);
 	madt->address = 0xfee00000;
 	lapic = (void *)(madt + 1);
 	for (i = 0; i < count; i++, lapic++) {
 		lapic->header.type = ACPI_MADT_TYPE_LOCAL_APIC;
 		lapic->header.length = sizeof(*lapic);
 		lapic->processor_id = i;
-		lapic->id = i ? x->apic_ids[i - 1] : X86_DUMMY_APIC_ID;
+		lapic->id = i ? b->p->hardware_ids[i - 1] : X86_DUMMY_APIC_ID;
 		lapic->lapic_flags = ACPI_MADT_ENABLED;
 	}
-	return finish(b, &madt->header, ACPI_SIG_MADT, 5, len);
+	return x86_acpi_finish(b, &madt->header, ACPI_SIG_MADT, 5, len);
 }
 
-static u64 write_shim(struct builder *b)
+static u64 x86_acpi_write_shim(struct x86_acpi_builder *b)
 {
-	struct shimos_acpi_table *shim = new_table(b, sizeof(*shim));
+	struct shimos_acpi_table *shim = x86_acpi_new_table(b, sizeof(*shim));
 
 	shim->shared = partition_phys(b->p, b->p->layout.shared);
 	shim->size = SHIMOS_SHARED_SIZE;
-	return finish(b, (void *)shim, SHIMOS_ACPI_SIGNATURE, 1, sizeof(*shim));
+	return x86_acpi_finish(b, (void *)shim, SHIMOS_ACPI_SIGNATURE, 1, sizeof(*shim));
 }
 
-static u64 write_xsdt(struct builder *b)
+static u64 x86_acpi_write_xsdt(struct x86_acpi_builder *b)
 {
 	u32 len = sizeof(struct acpi_table_header) + b->count * sizeof(u64);
-	struct acpi_table_header *xsdt = new_table(b, len);
+	struct acpi_table_header *xsdt = x86_acpi_new_table(b, len);
 
 	memcpy(xsdt + 1, b->tables, b->count * sizeof(u64));
-	return finish(b, xsdt, ACPI_SIG_XSDT, 1, len);
+	return x86_acpi_finish(b, xsdt, ACPI_SIG_XSDT, 1, len);
 }
 
-static u64 write_rsdp(struct builder *b, u64 xsdt)
+static u64 x86_acpi_write_rsdp(struct x86_acpi_builder *b, u64 xsdt)
 {
-	struct acpi_table_rsdp *rsdp = new_table(b, sizeof(*rsdp));
+	struct acpi_table_rsdp *rsdp = x86_acpi_new_table(b, sizeof(*rsdp));
 
 	memcpy(rsdp->signature, ACPI_SIG_RSDP, sizeof(rsdp->signature));
 	memcpy(rsdp->oem_id, "SHIMOS", ACPI_OEM_ID_SIZE);
 	rsdp->revision = 2;
 	rsdp->length = sizeof(*rsdp);
 	rsdp->xsdt_physical_address = xsdt;
-	rsdp->checksum = checksum(rsdp, ACPI_RSDP_CHECKSUM_LENGTH);
-	rsdp->extended_checksum = checksum(rsdp, sizeof(*rsdp));
+	rsdp->checksum = x86_acpi_checksum(rsdp, ACPI_RSDP_CHECKSUM_LENGTH);
+	rsdp->extended_checksum = x86_acpi_checksum(rsdp, sizeof(*rsdp));
 	return partition_phys(b->p, b->next);
 }
 
 int x86_write_acpi(struct partition *p, u64 *rsdp, struct complaint *c)
 {
-	struct builder b = { .p = p, .next = X86_ACPI };
+	struct x86_acpi_builder b = { .p = p, .next = X86_ACPI };
 	u64 dsdt;
 
 	memset(partition_at(p, X86_ACPI), 0, X86_ACPI_LEN);
-	dsdt = write_dsdt(&b, c);
+	dsdt = x86_acpi_write_dsdt(&b, c);
 	if (!dsdt)
 		return -ENOSPC;
-	b.tables[b.count++] = write_fadt(&b, dsdt);
-	b.tables[b.count++] = write_madt(&b);
-	b.tables[b.count++] = write_shim(&b);
+	b.tables[b.count++] = x86_acpi_write_fadt(&b, dsdt);
+	b.tables[b.count++] = x86_acpi_write_madt(&b);
+	b.tables[b.count++] = x86_acpi_write_shim(&b);
 	if (p->passthrough_count)
-		b.tables[b.count++] = write_mcfg(&b);
-	*rsdp = write_rsdp(&b, write_xsdt(&b));
+		b.tables[b.count++] = x86_acpi_write_mcfg(&b);
+	*rsdp = x86_acpi_write_rsdp(&b, x86_acpi_write_xsdt(&b));
 	return 0;
 }

@@ -31,7 +31,7 @@
 #define MEMORY_WRITABLE	0x01	/* and not cached */
 #define PORTS_ALL	0x03	/* no ISA aliases */
 
-static void put(struct aml *a, u64 value, unsigned int bytes)
+static void aml_put(struct aml *a, u64 value, unsigned int bytes)
 {
 	if (a->room - a->len < bytes) {
 		a->overflow = true;
@@ -43,13 +43,13 @@ static void put(struct aml *a, u64 value, unsigned int bytes)
 	}
 }
 
-static void put_text(struct aml *a, const char *text)
+static void aml_put_text(struct aml *a, const char *text)
 {
 	while (*text)
-		put(a, *text++, 1);
+		aml_put(a, *text++, 1);
 }
 
-static void put_integer(struct aml *a, u64 value)
+static void aml_put_integer(struct aml *a, u64 value)
 {
 	static const struct {
 		u8 op, bytes;
@@ -60,16 +60,16 @@ static void put_integer(struct aml *a, u64 value)
 
 	while (forms[i].bytes < 8 && value >> (8 * forms[i].bytes))
 		i++;
-	put(a, forms[i].op, 1);
-	put(a, value, forms[i].bytes);
+	aml_put(a, forms[i].op, 1);
+	aml_put(a, value, forms[i].bytes);
 }
 
 /* Section 20.2.4, always the form of three bytes: they are filled in later. */
-static size_t put_package_length(struct aml *a)
+static size_t aml_put_package_length(struct aml *a)
 {
 	size_t at = a->len;
 
-	put(a, 0, 3);
+	aml_put(a, 0, 3);
 	return at;
 }
 
@@ -88,10 +88,10 @@ struct aml_mark aml_begin_scope(struct aml *a, const char *name)
 {
 	struct aml_mark mark = {};
 
-	put(a, OP_SCOPE, 1);
-	mark.package = put_package_length(a);
-	put_text(a, "\\");
-	put_text(a, name);
+	aml_put(a, OP_SCOPE, 1);
+	mark.package = aml_put_package_length(a);
+	aml_put_text(a, "\\");
+	aml_put_text(a, name);
 	return mark;
 }
 
@@ -99,23 +99,23 @@ struct aml_mark aml_begin_device(struct aml *a, const char *name)
 {
 	struct aml_mark mark = {};
 
-	put(a, OP_EXTENDED, 1);
-	put(a, OP_DEVICE, 1);
-	mark.package = put_package_length(a);
-	put_text(a, name);
+	aml_put(a, OP_EXTENDED, 1);
+	aml_put(a, OP_DEVICE, 1);
+	mark.package = aml_put_package_length(a);
+	aml_put_text(a, name);
 	return mark;
 }
 
-static void put_name(struct aml *a, const char *name)
+static void aml_put_name(struct aml *a, const char *name)
 {
-	put(a, OP_NAME, 1);
-	put_text(a, name);
+	aml_put(a, OP_NAME, 1);
+	aml_put_text(a, name);
 }
 
 void aml_name_integer(struct aml *a, const char *name, u64 value)
 {
-	put_name(a, name);
-	put_integer(a, value);
+	aml_put_name(a, name);
+	aml_put_integer(a, value);
 }
 
 void aml_name_bytes(struct aml *a, const char *name, const u8 *bytes, u8 count)
@@ -123,16 +123,16 @@ void aml_name_bytes(struct aml *a, const char *name, const u8 *bytes, u8 count)
 	struct aml_mark mark = {};
 	u8 i;
 
-	put_name(a, name);
-	put(a, OP_PACKAGE, 1);
-	mark.package = put_package_length(a);
-	put(a, count, 1);
+	aml_put_name(a, name);
+	aml_put(a, OP_PACKAGE, 1);
+	mark.package = aml_put_package_length(a);
+	aml_put(a, count, 1);
 	for (i = 0; i < count; i++)
-		put_integer(a, bytes[i]);
+		aml_put_integer(a, bytes[i]);
 	aml_end(a, mark);
 }
 
-static u8 hex_digit(char digit)
+static u8 aml_hex_digit(char digit)
 {
 	return digit <= '9' ? digit - '0' : digit - 'A' + 10;
 }
@@ -142,65 +142,65 @@ void aml_name_id(struct aml *a, const char *name, const char *id)
 {
 	u16 letters = (id[0] & 0x1f) << 10 | (id[1] & 0x1f) << 5 | (id[2] & 0x1f);
 
-	put_name(a, name);
-	put(a, OP_DWORD, 1);
-	put(a, letters >> 8, 1);
-	put(a, letters & 0xff, 1);
-	put(a, hex_digit(id[3]) << 4 | hex_digit(id[4]), 1);
-	put(a, hex_digit(id[5]) << 4 | hex_digit(id[6]), 1);
+	aml_put_name(a, name);
+	aml_put(a, OP_DWORD, 1);
+	aml_put(a, letters >> 8, 1);
+	aml_put(a, letters & 0xff, 1);
+	aml_put(a, aml_hex_digit(id[3]) << 4 | aml_hex_digit(id[4]), 1);
+	aml_put(a, aml_hex_digit(id[5]) << 4 | aml_hex_digit(id[6]), 1);
 }
 
 struct aml_mark aml_begin_resources(struct aml *a, const char *name)
 {
 	struct aml_mark mark;
 
-	put_name(a, name);
-	put(a, OP_BUFFER, 1);
-	mark.package = put_package_length(a);
-	put(a, OP_WORD, 1);
+	aml_put_name(a, name);
+	aml_put(a, OP_BUFFER, 1);
+	mark.package = aml_put_package_length(a);
+	aml_put(a, OP_WORD, 1);
 	mark.size = a->len;
-	put(a, 0, 2);
+	aml_put(a, 0, 2);
 	return mark;
 }
 
 /* Address space descriptors, section 6.4.3.5: five numbers of one width. */
-static void put_range(struct aml *a, u8 space, u8 flags, u8 type_flags,
-		      unsigned int width, u64 first, u64 last)
+static void aml_put_range(struct aml *a, u8 space, u8 flags, u8 type_flags,
+			  unsigned int width, u64 first, u64 last)
 {
-	put(a, width == 8 ? RES_QWORD : RES_WORD, 1);
-	put(a, 3 + 5 * width, 2);
-	put(a, space, 1);
-	put(a, flags, 1);
-	put(a, type_flags, 1);
-	put(a, 0, width);		/* granularity */
-	put(a, first, width);
-	put(a, last, width);
-	put(a, 0, width);		/* translation */
-	put(a, last - first + 1, width);
+	aml_put(a, width == 8 ? RES_QWORD : RES_WORD, 1);
+	aml_put(a, 3 + 5 * width, 2);
+	aml_put(a, space, 1);
+	aml_put(a, flags, 1);
+	aml_put(a, type_flags, 1);
+	aml_put(a, 0, width);		/* granularity */
+	aml_put(a, first, width);
+	aml_put(a, last, width);
+	aml_put(a, 0, width);		/* translation */
+	aml_put(a, last - first + 1, width);
 }
 
 void aml_buses(struct aml *a, u16 first, u16 last)
 {
-	put_range(a, SPACE_BUSES, FIXED, 0, 2, first, last);
+	aml_put_range(a, SPACE_BUSES, FIXED, 0, 2, first, last);
 }
 
 void aml_ports(struct aml *a, u16 first, u16 last)
 {
-	put_range(a, SPACE_PORTS, FIXED, PORTS_ALL, 2, first, last);
+	aml_put_range(a, SPACE_PORTS, FIXED, PORTS_ALL, 2, first, last);
 }
 
 void aml_memory(struct aml *a, u64 first, u64 last, bool consumer)
 {
-	put_range(a, SPACE_MEMORY, FIXED | (consumer ? CONSUMER : 0),
-		  MEMORY_WRITABLE, 8, first, last);
+	aml_put_range(a, SPACE_MEMORY, FIXED | (consumer ? CONSUMER : 0),
+		      MEMORY_WRITABLE, 8, first, last);
 }
 
 void aml_end_resources(struct aml *a, struct aml_mark mark)
 {
 	size_t size;
 
-	put(a, RES_END, 1);
-	put(a, 0, 1);		/* no checksum */
+	aml_put(a, RES_END, 1);
+	aml_put(a, 0, 1);		/* no checksum */
 	if (a->overflow)
 		return;
 	size = a->len - mark.size - 2;

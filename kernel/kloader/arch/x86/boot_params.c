@@ -12,7 +12,7 @@
 
 #define LOADER_UNDEFINED	0xff
 
-static void add_e820(struct boot_params *bp, u64 start, u64 end, u32 type)
+static void x86_add_e820(struct boot_params *bp, u64 start, u64 end, u32 type)
 {
 	struct boot_e820_entry *e = &bp->e820_table[bp->e820_entries++];
 
@@ -22,35 +22,35 @@ static void add_e820(struct boot_params *bp, u64 start, u64 end, u32 type)
 }
 
 /* Where its PCI devices' configuration space is, in the host's address map. */
-static void write_ecam(struct partition *p, struct boot_params *bp)
+static void x86_write_ecam(struct partition *p, struct boot_params *bp)
 {
 	struct passthrough *d;
 	u64 ecam;
 
 	list_for_each_entry(d, &p->passthrough, link)
 		if (passthrough_first_of_bus(d) && !x86_bus_ecam(d->pdev->bus, &ecam))
-			add_e820(bp, ecam, ecam + X86_BUS_ECAM_LEN,
-				 E820_TYPE_RESERVED);
+			x86_add_e820(bp, ecam, ecam + X86_BUS_ECAM_LEN,
+				     E820_TYPE_RESERVED);
 }
 
-static void write_e820(struct partition *p, struct boot_params *bp)
+static void x86_write_e820(struct partition *p, struct boot_params *bp)
 {
 	u64 base = partition_phys(p, 0);
-	u64 low = to_x86(p)->low_memory;
+	u64 low = x86_of(p)->low_memory;
 	u32 i;
 
-	add_e820(bp, low, low + X86_LOW_PAGES * PAGE_SIZE, E820_TYPE_RAM);
-	add_e820(bp, base, base + X86_ACPI, E820_TYPE_RESERVED);
-	add_e820(bp, base + X86_ACPI, base + X86_ACPI + X86_ACPI_LEN, E820_TYPE_ACPI);
-	add_e820(bp, base + X86_ACPI + X86_ACPI_LEN, base + X86_RAM,
-		 E820_TYPE_RESERVED);
-	add_e820(bp, base + X86_RAM, base + p->layout.stash, E820_TYPE_RAM);
-	add_e820(bp, base + p->layout.stash, base + p->layout.end,
-		 E820_TYPE_RESERVED);
+	x86_add_e820(bp, low, low + X86_LOW_PAGES * PAGE_SIZE, E820_TYPE_RAM);
+	x86_add_e820(bp, base, base + X86_ACPI, E820_TYPE_RESERVED);
+	x86_add_e820(bp, base + X86_ACPI, base + X86_ACPI + X86_ACPI_LEN, E820_TYPE_ACPI);
+	x86_add_e820(bp, base + X86_ACPI + X86_ACPI_LEN, base + X86_RAM,
+		     E820_TYPE_RESERVED);
+	x86_add_e820(bp, base + X86_RAM, base + p->layout.stash, E820_TYPE_RAM);
+	x86_add_e820(bp, base + p->layout.stash, base + p->layout.end,
+		     E820_TYPE_RESERVED);
 	for (i = 1; i < p->range_count; i++)
-		add_e820(bp, p->ranges[i].start,
-			 p->ranges[i].start + p->ranges[i].size, E820_TYPE_RAM);
-	write_ecam(p, bp);
+		x86_add_e820(bp, p->ranges[i].start,
+			     p->ranges[i].start + p->ranges[i].size, E820_TYPE_RAM);
+	x86_write_ecam(p, bp);
 }
 
 int x86_write_boot_params(struct partition *p, struct complaint *c)
@@ -76,6 +76,6 @@ int x86_write_boot_params(struct partition *p, struct complaint *c)
 	bp->ext_ramdisk_image = upper_32_bits(initrd);
 	bp->hdr.ramdisk_size = lower_32_bits(p->initrd_size);
 	bp->ext_ramdisk_size = upper_32_bits(p->initrd_size);
-	write_e820(p, bp);
+	x86_write_e820(p, bp);
 	return x86_write_acpi(p, &bp->acpi_rsdp_addr, c);
 }

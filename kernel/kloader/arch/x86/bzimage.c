@@ -17,14 +17,14 @@
 #define PROTOCOL_MIN	0x20c
 #define BOOT_FLAG	0xaa55
 
-static u64 setup_size(const struct setup_header *h)
+static u64 bzimage_setup_size(const struct setup_header *h)
 {
 	return (u64)(h->setup_sects ?: 4) * SECTOR + SECTOR;
 }
 
 /* The version string of the setup part: printable text up to a space. */
-static void copy_version(const u8 *image, u64 size, const struct setup_header *h,
-			 struct image *out)
+static void bzimage_copy_version(const u8 *image, u64 size, const struct setup_header *h,
+				 struct image *out)
 {
 	u64 at = (u64)h->kernel_version + SECTOR;
 	size_t i;
@@ -37,7 +37,7 @@ static void copy_version(const u8 *image, u64 size, const struct setup_header *h
 	out->version[i] = '\0';
 }
 
-static int parse_bzimage(const void *image, u64 size, struct image *out,
+static int bzimage_parse(const void *image, u64 size, struct image *out,
 			 struct complaint *c)
 {
 	const struct setup_header *h = image + HEADER_AT;
@@ -47,38 +47,38 @@ static int parse_bzimage(const void *image, u64 size, struct image *out,
 	    memcmp(&h->header, "HdrS", 4))
 		return -ENOEXEC;
 	if (h->version < PROTOCOL_MIN)
-		return refuse(c, -ENOEXEC,
-			      "the kernel speaks boot protocol %u.%02u; 2.12 or later is needed (Linux 3.8)",
-			      h->version >> 8, h->version & 0xff);
+		return shimos_refuse(c, -ENOEXEC,
+				     "the kernel speaks boot protocol %u.%02u; 2.12 or later is needed (Linux 3.8)",
+				     h->version >> 8, h->version & 0xff);
 	if (!(h->loadflags & LOADED_HIGH))
-		return refuse(c, -ENOEXEC, "the kernel is a zImage; a bzImage is needed");
+		return shimos_refuse(c, -ENOEXEC, "the kernel is a zImage; a bzImage is needed");
 	if (!(h->xloadflags & XLF_KERNEL_64))
-		return refuse(c, -ENOEXEC, "the kernel is a 32-bit one; a 64-bit kernel is needed");
+		return shimos_refuse(c, -ENOEXEC, "the kernel is a 32-bit one; a 64-bit kernel is needed");
 	if (!(h->xloadflags & XLF_CAN_BE_LOADED_ABOVE_4G))
-		return refuse(c, -ENOEXEC,
-			      "the kernel cannot be loaded above 4 GiB: it was built without CONFIG_RELOCATABLE");
+		return shimos_refuse(c, -ENOEXEC,
+				     "the kernel cannot be loaded above 4 GiB: it was built without CONFIG_RELOCATABLE");
 	protected_size = (u64)h->syssize * 16;
-	if (setup_size(h) + protected_size > ALIGN(size, 16))
-		return refuse(c, -ENOEXEC, "the kernel is truncated: it has %llu bytes of %llu",
-			      size, setup_size(h) + protected_size);
+	if (bzimage_setup_size(h) + protected_size > ALIGN(size, 16))
+		return shimos_refuse(c, -ENOEXEC, "the kernel is truncated: it has %llu bytes of %llu",
+				     size, bzimage_setup_size(h) + protected_size);
 	if (!is_power_of_2(h->kernel_alignment) || h->kernel_alignment > SZ_64M ||
-	    h->init_size > SZ_512M || h->init_size < size - setup_size(h))
-		return refuse(c, -ENOEXEC, "the kernel's header makes no sense: alignment %#x, room %#x",
-			      h->kernel_alignment, h->init_size);
+	    h->init_size > SZ_512M || h->init_size < size - bzimage_setup_size(h))
+		return shimos_refuse(c, -ENOEXEC, "the kernel's header makes no sense: alignment %#x, room %#x",
+				     h->kernel_alignment, h->init_size);
 	out->align = max_t(u64, h->kernel_alignment, SZ_2M);
 	out->room = h->init_size;
 	out->entry = ENTRY_64;
-	copy_version(image, size, h, out);
+	bzimage_copy_version(image, size, h, out);
 	out->format = &x86_bzimage;
 	return 0;
 }
 
-static int place_bzimage(struct partition *p, struct boot_params *bp,
+static int bzimage_place(struct partition *p, struct boot_params *bp,
 			 struct complaint *c)
 {
 	const void *image = partition_at(p, p->layout.stash);
 	const struct setup_header *h = image + HEADER_AT;
-	u64 start = setup_size(h), end = p->image.size;
+	u64 start = bzimage_setup_size(h), end = p->image.size;
 	/* the header ends where its jump at 0x200 goes */
 	size_t header_end = 0x202 + *(const u8 *)(image + 0x201);
 
@@ -89,6 +89,6 @@ static int place_bzimage(struct partition *p, struct boot_params *bp,
 
 const struct image_format x86_bzimage = {
 	.name	= "bzImage",
-	.parse	= parse_bzimage,
-	.place	= place_bzimage,
+	.parse	= bzimage_parse,
+	.place	= bzimage_place,
 };

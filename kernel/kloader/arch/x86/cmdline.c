@@ -3,56 +3,31 @@
  * Kernel command lines on x86: the host's, which must forbid broadcasts, and a
  * partition's, which must say what containment needs and nothing against it.
  */
+#include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <asm/tsc.h>
 
+#include "arch.h"
 #include "cmdline.h"
 
 #define HOST_CMDLINE_LEN	2048	/* COMMAND_LINE_SIZE */
 
-static bool ipi_broadcast_off;
+static bool x86_ipi_broadcast_off, x86_tsc_reliable;
 
 /* Parameters that KLoader sets itself, or that would undo what it relies on. */
 static const struct {
 	const char *name;
 	const char *reason;
-} reserved[] = {
-	{ "no_ipi_broadcast", "its interrupts must not reach the host's CPUs" },
-	{ "reboot", "only reboot=a ends in the reset register that KLoader watches" },
-	{ "panic", "a panic must wait for KLoader, not reset the machine" },
-	{ "panic_timeout", "a panic must wait for KLoader, not reset the machine" },
-	{ "sysctl.kernel.panic", "a panic must wait for KLoader, not reset the machine" },
-	{ "pci", "it must not probe the host's PCI devices" },
-	{ "reserve", "KLoader keeps it off the ports through which it could" },
-	{ "acpi", "its ACPI tables are what tells it what belongs to it" },
-	{ "acpi_rsdp", "its ACPI tables are what tells it what belongs to it" },
-	{ "tsc", "it cannot calibrate against the host's timers" },
-	{ "tsc_early_khz", "it cannot calibrate against the host's timers" },
-	{ "apic_extnmi", "external NMIs belong to the host" },
-	{ "8250.nr_uarts", "the serial ports belong to the host" },
-	{ "disable_cpu_apicid", "KLoader chooses its CPUs" },
-	{ "maxcpus", "KLoader chooses its CPUs; use --cpus" },
-	{ "nr_cpus", "KLoader chooses its CPUs; use --cpus" },
-	{ "possible_cpus", "KLoader chooses its CPUs; use --cpus" },
-	{ "nosmp", "KLoader chooses its CPUs; use --cpus" },
-	{ "mem", "KLoader gives its memory; use --memory" },
-	{ "memmap", "memory outside of its own belongs to the host" },
-	{ "noapic", "it has no other interrupts than its local APICs'" },
-	{ "nolapic", "it has no other interrupts than its local APICs'" },
-	{ "lapic", "it has no other interrupts than its local APICs'" },
-	{ "apic", "the APIC mode is the host's choice" },
-	{ "x2apic", "the APIC mode is the host's choice" },
-	{ "nox2apic", "the APIC mode is the host's choice" },
-	{ "efi", "the firmware belongs to the host" },
-	{ "dis_ucode_ldr", "microcode is the host's to load" },
-	{ "bootconfig", "the initrd could then say what the command line must not" },
-	{ "shimos.start", "KLoader counts the starts" },
+} cmdline_refused[] = {
+#define REFUSED(name, reason)	{ name, reason },
+#include "refused.h"
+#undef REFUSED
 };
 
 /* A quote that is left open would swallow what containment adds behind it. */
-static bool has_open_quote(const char *cmdline)
+static bool cmdline_has_open_quote(const char *cmdline)
 {
 	bool open = false;
 
@@ -62,7 +37,7 @@ static bool has_open_quote(const char *cmdline)
 	return open;
 }
 
-static bool same_name(const char *word, size_t len, const char *name)
+static bool cmdline_same_name(const char *word, size_t len, const char *name)
 {
 	size_t i;
 
@@ -74,13 +49,16 @@ static bool same_name(const char *word, size_t len, const char *name)
 	return true;
 }
 
-/* The next word behind @at, which may have quotes in it; NULL at the end. */
-static const char *next_word(const char **at, size_t *len)
+/*
+ * The next word behind @at, which may have quotes in it; NULL at the end.  Any space
+ * ends it, tabs and line feeds included, as in the kernel's next_arg().
+ */
+static const char *cmdline_next_word(const char **at, size_t *len)
 {
 	const char *start = skip_spaces(*at), *end;
 	bool quoted = false;
 
-	for (end = start; *end && (quoted || *end != ' '); end++)
+	for (end = start; *end && (quoted || !isspace(*end)); end++)
 		if (*end == '"')
 			quoted = !quoted;
 	*at = end;
@@ -88,39 +66,39 @@ static const char *next_word(const char **at, size_t *len)
 	return *len ? start : NULL;
 }
 
-static size_t name_length(const char *word, size_t len)
+static size_t cmdline_name_length(const char *word, size_t len)
 {
 	const char *equals = memchr(word, '=', len);
 
 	return equals ? equals - word : len;
 }
 
-int x86_check_cmdline(const char *cmdline, struct complaint *c)
+int kloader_arch_check_cmdline(const char *cmdline, struct complaint *c)
 {
 	const char *word;
 	size_t len;
 	int i;
 
-	if (has_open_quote(cmdline))
-		return refuse(c, -EINVAL, "the command line has a quote that is not closed");
-	while ((word = next_word(&cmdline, &len))) {
+	if (cmdline_has_open_quote(cmdline))
+		return shimos_refuse(c, -EINVAL, "the command line has a quote that is not closed");
+	while ((word = cmdline_next_word(&cmdline, &len))) {
 		if (len == 2 && !memcmp(word, "--", 2))
-			return refuse(c, -EINVAL,
-				      "the command line ends in '--', which would hide what containment adds behind it");
+			return shimos_refuse(c, -EINVAL,
+					     "the command line ends in '--', which would hide what containment adds behind it");
 		if (*word == '"') {	/* "name=value" */
 			word++;
 			len--;
 		}
-		for (i = 0; i < ARRAY_SIZE(reserved); i++)
-			if (same_name(word, name_length(word, len), reserved[i].name))
-				return refuse(c, -EINVAL, "the command line must not set '%s': %s",
-					      reserved[i].name, reserved[i].reason);
+		for (i = 0; i < ARRAY_SIZE(cmdline_refused); i++)
+			if (cmdline_same_name(word, cmdline_name_length(word, len), cmdline_refused[i].name))
+				return shimos_refuse(c, -EINVAL, "the command line must not set '%s': %s",
+						     cmdline_refused[i].name, cmdline_refused[i].reason);
 	}
 	return 0;
 }
 
 /* Before 6.9 the dummy APIC id would be taken for a CPU that does not answer. */
-static bool needs_dummy_disabled(const char *version)
+static bool cmdline_needs_dummy_disabled(const char *version)
 {
 	unsigned int major, minor;
 
@@ -133,7 +111,7 @@ static bool needs_dummy_disabled(const char *version)
  * Ports 0xcf8 to 0xcff, which the host uses at the same time, are taken before it
  * looks for them: there is no option that says so.
  */
-static const char *pci_words(const struct partition *p)
+static const char *cmdline_pci_words(const struct partition *p)
 {
 	return p->passthrough_count ? "pci=noearly reserve=0xcf8,8" : "pci=off";
 }
@@ -142,15 +120,38 @@ static const char *pci_words(const struct partition *p)
  * noreplace-smp: a kernel with one CPU takes the lock prefixes out of its atomic
  * operations, and would no longer be atomic towards its peers.
  *
+ * rdt: a booting kernel sets the masks of caches and memory bandwidth to all ones, on
+ * all CPUs of a cache that it shares with the host.
+ *
  * Not panic=0, which would say the same: Debian's initramfs takes any panic= for
  * the wish to have no shell and to halt instead.
  */
-int x86_append_cmdline(struct partition *p, char *buf, size_t len)
+int kloader_arch_append_cmdline(struct partition *p, char *buf, size_t len)
 {
 	return snprintf(buf, len,
-			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 %s tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr noreplace-smp%s",
-			pci_words(p), tsc_khz, needs_dummy_disabled(p->image.version) ?
+			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 %s tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr noreplace-smp rdt=!l3cat,!l3cdp,!l2cat,!l2cdp,!mba,!smba%s",
+			cmdline_pci_words(p), tsc_khz, cmdline_needs_dummy_disabled(p->image.version) ?
 			" disable_cpu_apicid=0xfe" : "");
+}
+
+static bool cmdline_is(const char *word, size_t len, const char *name, const char *value)
+{
+	size_t name_len = cmdline_name_length(word, len);
+
+	return cmdline_same_name(word, name_len, name) &&
+	       len == name_len + 1 + strlen(value) &&
+	       !memcmp(word + name_len + 1, value, strlen(value));
+}
+
+/* What the last word says is what the kernel does. */
+static void cmdline_read_host_word(const char *word, size_t len)
+{
+	size_t name_len = cmdline_name_length(word, len);
+
+	if (cmdline_same_name(word, name_len, "no_ipi_broadcast"))
+		x86_ipi_broadcast_off = cmdline_is(word, len, "no_ipi_broadcast", "1");
+	if (cmdline_is(word, len, "tsc", "reliable"))
+		x86_tsc_reliable = true;
 }
 
 /* The kernel does not export its command line to modules; /proc has it. */
@@ -171,15 +172,19 @@ int x86_read_host_cmdline(void)
 	filp_close(file, NULL);
 	if (got > 0) {
 		at = strim(line);
-		while ((word = next_word(&at, &len)))
-			if (same_name(word, name_length(word, len), "no_ipi_broadcast"))
-				ipi_broadcast_off = !memcmp(word + len - 2, "=1", 2);
+		while ((word = cmdline_next_word(&at, &len)))
+			cmdline_read_host_word(word, len);
 	}
 	kfree(line);
 	return min_t(ssize_t, got, 0);
 }
 
+bool x86_host_tsc_reliable(void)
+{
+	return x86_tsc_reliable;
+}
+
 bool x86_host_ipi_broadcast_off(void)
 {
-	return ipi_broadcast_off;
+	return x86_ipi_broadcast_off;
 }

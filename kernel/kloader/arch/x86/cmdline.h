@@ -7,8 +7,6 @@
 /* Read the host's own command line once; it does not change. */
 int x86_read_host_cmdline(void);
 bool x86_host_ipi_broadcast_off(void);
-
-int x86_check_cmdline(const char *cmdline, struct complaint *c);
-int x86_append_cmdline(struct partition *p, char *buf, size_t len);
+bool x86_host_tsc_reliable(void);
 
 #endif

@@ -2,20 +2,27 @@
 /*
  * Handing CPUs to a partition and taking them back, by INIT and SIPI.
  *
- * INIT stops a CPU whatever it does, but the sender cannot see when.  So a CPU
- * counts as parked only after it has run the trampoline and said so there:
- * memory is never freed under a CPU that may still write to it.
+ * INIT stops a CPU whatever it does, unless it is in VMX operation: then it waits
+ * for the CPU to leave that (Intel SDM 3C, 24.8).  A CPU that does not answer is sent
+ * an NMI, which the agent answers by leaving it.  The sender cannot see when a CPU
+ * stops, so one counts as parked only after it has run the trampoline and said so
+ * there: memory is never freed under a CPU that may still write to it.
  */
 #include <linux/delay.h>
 #include <linux/io.h>
 #include <linux/iopoll.h>
-#include <asm/apic.h>
+#include <asm/desc_defs.h>
 #include <asm/pgtable_types.h>
+#include <asm/trapnr.h>
+#include <shimos/x86_icr.h>
 
+#include "arch.h"
 #include "x86.h"
 
-#define ACK_TIMEOUT_US	(6 * USEC_PER_SEC)	/* emulated CPUs may be starved */
-#define SIPI_TRIES	3
+#define X86_ACK_TIMEOUT_US	(6 * USEC_PER_SEC)	/* emulated CPUs may be starved */
+#define X86_SIPI_TRIES		3
+/* The time that the MP specification gives a CPU between INIT and SIPI. */
+#define X86_INIT_US		10000
 
 struct trampoline_data {
 	u32 mode;
@@ -28,116 +35,175 @@ struct trampoline_data {
 	u16 far_segment;
 	u16 gdt_limit;
 	u32 gdt_base;
+	u16 idt_limit;
+	u64 idt_base;
 } __packed;
 
 /* The page itself, then three levels of page tables that map the first 2 MiB. */
 #define TRAMPOLINE_PAGES	4
 
-static u64 trampoline;			/* physical address */
-static DEFINE_MUTEX(trampoline_mutex);	/* one CPU at a time goes through it */
+static u64 x86_trampoline;		/* physical address */
+static DEFINE_MUTEX(x86_trampoline_mutex);	/* one CPU at a time goes through it */
 
-static struct trampoline_data *data(void)
+/* Where a label of trampoline.S is in memory: a physical address. */
+static u64 x86_cpu_label(const u8 *label)
 {
-	return phys_to_virt(trampoline + (kloader_trampoline_data - kloader_trampoline));
+	return x86_trampoline + (label - kloader_trampoline);
 }
 
-static void send(u32 apic_id, u32 command)
+static struct trampoline_data *x86_cpu_data(void)
 {
-	unsigned long flags;
-
-	local_irq_save(flags);
-	if (apic->wait_icr_idle)
-		while (apic->read(APIC_ICR) & APIC_ICR_BUSY)
-			cpu_relax();
-	apic->icr_write(command, apic_id);
-	local_irq_restore(flags);
+	return phys_to_virt(x86_cpu_label(kloader_trampoline_data));
 }
 
-static void send_init(u32 apic_id)
+static void x86_cpu_send_init(u32 apic_id)
 {
-	send(apic_id, APIC_INT_LEVELTRIG | APIC_INT_ASSERT | APIC_DM_INIT);
-	send(apic_id, APIC_INT_LEVELTRIG | APIC_DM_INIT);
+	shimos_icr_send(apic_id, APIC_INT_LEVELTRIG | APIC_INT_ASSERT | APIC_DM_INIT);
+	shimos_icr_send(apic_id, APIC_INT_LEVELTRIG | APIC_DM_INIT);
 }
 
-/* The time that the MP specification gives a CPU between INIT and SIPI. */
-static void wait_after_init(void)
+static void x86_cpu_wait_after_init(void)
 {
-	usleep_range(10000, 11000);
+	usleep_range(X86_INIT_US, X86_INIT_US + 1000);
 }
 
-/* SIPI to a CPU that was sent INIT, and its answer from the trampoline. */
-static int run_trampoline(u32 apic_id, u32 mode)
+/* INIT, and the time it needs: then the CPU waits for SIPI. */
+static void x86_cpu_stop(u32 apic_id)
+{
+	x86_cpu_send_init(apic_id);
+	x86_cpu_wait_after_init();
+}
+
+/* SIPI and the answer from the trampoline of a CPU that has had INIT. */
+static int x86_cpu_run_trampoline(u32 apic_id)
 {
 	u32 ack;
-	int try;
 
-	lockdep_assert_held(&trampoline_mutex);
-	WRITE_ONCE(data()->ack, 0);
-	WRITE_ONCE(data()->mode, mode);
-	for (try = 0; try < SIPI_TRIES; try++) {
-		/* the CPU that starts reads, uncached, what was stored above */
-		mb();
-		send(apic_id, APIC_DM_STARTUP | trampoline >> PAGE_SHIFT);
-		if (!read_poll_timeout(READ_ONCE, ack, ack, 20,
-				       ACK_TIMEOUT_US / SIPI_TRIES, false,
-				       data()->ack))
-			return 0;
-	}
-	return -EIO;
+	lockdep_assert_held(&x86_trampoline_mutex);
+	/* the CPU that starts reads, uncached, what was stored for it */
+	mb();
+	shimos_icr_send(apic_id, APIC_DM_STARTUP | x86_trampoline >> PAGE_SHIFT);
+	return read_poll_timeout(READ_ONCE, ack, ack, 20,
+				 X86_ACK_TIMEOUT_US / X86_SIPI_TRIES, false,
+				 x86_cpu_data()->ack);
+}
+
+static void x86_cpu_set_mode(u32 mode)
+{
+	lockdep_assert_held(&x86_trampoline_mutex);
+	WRITE_ONCE(x86_cpu_data()->ack, 0);
+	WRITE_ONCE(x86_cpu_data()->mode, mode);
 }
 
 /**
- * x86_cpu_start() - let the first CPU enter the partition's kernel
+ * kloader_arch_start() - let the first CPU enter the partition's kernel
  *
  * Returns when it is about to.  The others wait for the partition's own SIPI.
- * May sleep.
+ *
+ * Context: may sleep.
  */
-int x86_cpu_start(struct partition *p, struct complaint *c)
+int kloader_arch_start(struct partition *p, struct complaint *c)
 {
-	struct x86_partition *x = to_x86(p);
-	int ret;
+	struct trampoline_data *data = x86_cpu_data();
+	int ret = -EIO, try;
 
-	mutex_lock(&trampoline_mutex);
-	data()->cr3 = partition_phys(p, X86_PAGE_TABLES);
-	data()->boot_params = partition_phys(p, X86_BOOT_PARAMS);
-	data()->entry = partition_phys(p, p->layout.kernel) + p->image.entry;
-	send_init(x->apic_ids[0]);
-	wait_after_init();
-	ret = run_trampoline(x->apic_ids[0], TRAMPOLINE_START);
-	mutex_unlock(&trampoline_mutex);
+	mutex_lock(&x86_trampoline_mutex);
+	x86_cpu_set_mode(TRAMPOLINE_START);
+	data->cr3 = partition_phys(p, X86_PAGE_TABLES);
+	data->boot_params = partition_phys(p, X86_BOOT_PARAMS);
+	data->entry = partition_phys(p, p->layout.kernel) + p->image.entry;
+	for (try = 0; ret && try < X86_SIPI_TRIES; try++) {
+		x86_cpu_stop(p->hardware_ids[0]);
+		ret = x86_cpu_run_trampoline(p->hardware_ids[0]);
+	}
+	mutex_unlock(&x86_trampoline_mutex);
 	if (ret)
-		return refuse(c, ret, "CPU %u (APIC id %u) does not answer INIT and SIPI",
-			      p->cpus[0], x->apic_ids[0]);
+		return shimos_refuse(c, -EIO, "CPU %u (APIC id %llu) does not answer INIT and SIPI",
+				     p->cpus[0], p->hardware_ids[0]);
 	return 0;
 }
 
-/* INIT to all of them at once: none shall run on without the rest. */
-void x86_cpu_halt(struct partition *p)
+/* INIT to all of them at once: none shall run on without the rest.  Any context. */
+void kloader_arch_halt(struct partition *p)
 {
 	u32 i;
 
 	for (i = 0; i < p->cpu_count; i++)
-		send_init(to_x86(p)->apic_ids[i]);
+		x86_cpu_send_init(p->hardware_ids[i]);
 }
 
-int x86_cpu_park(struct partition *p)
+/*
+ * It did not take INIT: ask its agent, which answers NMIs.  Only such a CPU is sent
+ * one: to a CPU without a handler for it an NMI can mean a reset of the machine.
+ */
+static void x86_cpu_ask_agent(struct partition *p, u32 i)
 {
-	struct x86_partition *x = to_x86(p);
+	if (!p->agent)
+		return;
+	pr_notice("%s: CPU %u (APIC id %llu) does not answer INIT: sending it an NMI\n",
+		  p->name, p->cpus[i], p->hardware_ids[i]);
+	WRITE_ONCE(p->shared->stop, 1);
+	wmb();	/* the agent's handler sees it */
+	shimos_icr_send(p->hardware_ids[i], APIC_DM_NMI);
+	x86_cpu_wait_after_init();
+}
+
+/* It has had INIT, and time: another only before it is tried again. */
+static int x86_cpu_park(struct partition *p, u32 i)
+{
+	int try;
+
+	for (try = 0; try < X86_SIPI_TRIES; try++) {
+		x86_cpu_set_mode(TRAMPOLINE_PARK);
+		if (try)
+			x86_cpu_stop(p->hardware_ids[i]);
+		if (!x86_cpu_run_trampoline(p->hardware_ids[i]))
+			return 0;
+		x86_cpu_ask_agent(p, i);
+	}
+	pr_err("%s: CPU %u (APIC id %llu) does not answer INIT and SIPI\n",
+	       p->name, p->cpus[i], p->hardware_ids[i]);
+	return -EIO;
+}
+
+int kloader_arch_park(struct partition *p)
+{
 	int ret = 0;
 	u32 i;
 
-	mutex_lock(&trampoline_mutex);
-	x86_cpu_halt(p);
-	wait_after_init();
-	for (i = 0; i < p->cpu_count; i++) {
-		if (!run_trampoline(x->apic_ids[i], TRAMPOLINE_PARK))
-			continue;
-		pr_err("%s: CPU %u (APIC id %u) does not answer INIT and SIPI\n",
-		       p->name, p->cpus[i], x->apic_ids[i]);
-		ret = -EIO;
-	}
-	mutex_unlock(&trampoline_mutex);
+	mutex_lock(&x86_trampoline_mutex);
+	kloader_arch_halt(p);
+	/* again: one that was still running may have started another by SIPI meanwhile */
+	kloader_arch_halt(p);
+	x86_cpu_wait_after_init();
+	for (i = 0; i < p->cpu_count; i++)
+		ret = x86_cpu_park(p, i) ?: ret;
+	mutex_unlock(&x86_trampoline_mutex);
 	return ret;
+}
+
+static void x86_cpu_set_gate(unsigned int vector, const u8 *label)
+{
+	gate_desc *idt = phys_to_virt(x86_cpu_label(kloader_trampoline_idt));
+	u64 addr = x86_cpu_label(label);
+
+	idt[vector] = (gate_desc) {
+		.offset_low	= addr,
+		.offset_middle	= addr >> 16,
+		.segment	= 0x10,
+		.bits		= { .type = GATE_INTERRUPT, .p = 1 },
+	};
+}
+
+static void x86_cpu_write_idt(void)
+{
+	unsigned int vector;
+
+	for (vector = 0; vector < TRAMPOLINE_VECTORS; vector++)
+		x86_cpu_set_gate(vector, kloader_trampoline_fault);
+	x86_cpu_set_gate(X86_TRAP_NMI, kloader_trampoline_nmi);
+	x86_cpu_set_gate(X86_TRAP_MC, kloader_trampoline_mce);
+	x86_cpu_data()->idt_base = x86_cpu_label(kloader_trampoline_idt);
 }
 
 int x86_cpu_init(void)
@@ -146,23 +212,24 @@ int x86_cpu_init(void)
 	u64 *table;
 	int level;
 
-	trampoline = x86_low_memory_take(TRAMPOLINE_PAGES);
-	if (!trampoline)
+	x86_trampoline = x86_low_memory_take(TRAMPOLINE_PAGES);
+	if (!x86_trampoline)
 		return -ENOMEM;
-	page = phys_to_virt(trampoline);
+	page = phys_to_virt(x86_trampoline);
 	memset(page, 0, TRAMPOLINE_PAGES * PAGE_SIZE);
 	memcpy(page, kloader_trampoline, kloader_trampoline_end - kloader_trampoline);
 	table = (u64 *)(page + PAGE_SIZE);
 	for (level = 0; level < 2; level++, table += PTRS_PER_PTE)
 		table[0] = virt_to_phys(table + PTRS_PER_PTE) | _PAGE_PRESENT | _PAGE_RW;
 	table[0] = _PAGE_PRESENT | _PAGE_RW | _PAGE_PSE;
-	data()->cr3_low = trampoline + PAGE_SIZE;
-	data()->far_offset += trampoline;
-	data()->gdt_base += trampoline;
+	x86_cpu_data()->cr3_low = x86_trampoline + PAGE_SIZE;
+	x86_cpu_data()->far_offset += x86_trampoline;
+	x86_cpu_data()->gdt_base += x86_trampoline;
+	x86_cpu_write_idt();
 	return 0;
 }
 
 void x86_cpu_exit(void)
 {
-	x86_low_memory_give_back(trampoline, TRAMPOLINE_PAGES);
+	x86_low_memory_give_back(x86_trampoline, TRAMPOLINE_PAGES);
 }

@@ -15,7 +15,7 @@
 #define MAX_SEGMENTS	64
 #define BANNER		"Linux version "
 
-static const Elf64_Phdr *segments(const void *image)
+static const Elf64_Phdr *elf_segments(const void *image)
 {
 	const Elf64_Ehdr *ehdr = image;
 
@@ -23,11 +23,11 @@ static const Elf64_Phdr *segments(const void *image)
 }
 
 /* Lowest and highest physical address; checks each segment against the file. */
-static int measure(const void *image, u64 size, u64 *low, u64 *high,
-		   struct complaint *c)
+static int elf_measure(const void *image, u64 size, u64 *low, u64 *high,
+		       struct complaint *c)
 {
 	const Elf64_Ehdr *ehdr = image;
-	const Elf64_Phdr *ph = segments(image);
+	const Elf64_Phdr *ph = elf_segments(image);
 	int i;
 
 	*low = U64_MAX;
@@ -36,19 +36,19 @@ static int measure(const void *image, u64 size, u64 *low, u64 *high,
 		if (ph[i].p_type != PT_LOAD || !ph[i].p_memsz)
 			continue;
 		if (ph[i].p_offset > size || ph[i].p_filesz > size - ph[i].p_offset)
-			return refuse(c, -ENOEXEC, "the kernel is truncated: segment %d lies beyond its end", i);
+			return shimos_refuse(c, -ENOEXEC, "the kernel is truncated: segment %d lies beyond its end", i);
 		if (ph[i].p_filesz > ph[i].p_memsz || ph[i].p_memsz > SZ_512M ||
 		    ph[i].p_paddr > SZ_1G)
-			return refuse(c, -ENOEXEC, "segment %d of the kernel makes no sense", i);
+			return shimos_refuse(c, -ENOEXEC, "segment %d of the kernel makes no sense", i);
 		*low = min(*low, ph[i].p_paddr);
 		*high = max(*high, ph[i].p_paddr + ph[i].p_memsz);
 	}
 	if (*low >= *high || *high - *low > SZ_512M)
-		return refuse(c, -ENOEXEC, "the ELF file has no loadable segments of a kernel's size");
+		return shimos_refuse(c, -ENOEXEC, "the ELF file has no loadable segments of a kernel's size");
 	return 0;
 }
 
-static void copy_version(const char *image, u64 size, struct image *out)
+static void elf_copy_version(const char *image, u64 size, struct image *out)
 {
 	const size_t len = strlen(BANNER);
 	u64 at, i;
@@ -69,7 +69,7 @@ static void copy_version(const char *image, u64 size, struct image *out)
 	}
 }
 
-static int parse_elf(const void *image, u64 size, struct image *out,
+static int elf_parse(const void *image, u64 size, struct image *out,
 		     struct complaint *c)
 {
 	const Elf64_Ehdr *ehdr = image;
@@ -79,46 +79,46 @@ static int parse_elf(const void *image, u64 size, struct image *out,
 	if (size < SELFMAG || memcmp(ehdr->e_ident, ELFMAG, SELFMAG))
 		return -ENOEXEC;
 	if (size < sizeof(*ehdr))
-		return refuse(c, -ENOEXEC, "the kernel is truncated: not even an ELF header");
+		return shimos_refuse(c, -ENOEXEC, "the kernel is truncated: not even an ELF header");
 	if (ehdr->e_ident[EI_CLASS] != ELFCLASS64)
-		return refuse(c, -ENOEXEC, "the kernel is a 32-bit one; a 64-bit kernel is needed");
+		return shimos_refuse(c, -ENOEXEC, "the kernel is a 32-bit one; a 64-bit kernel is needed");
 	if (ehdr->e_ident[EI_DATA] != ELFDATA2LSB || ehdr->e_machine != EM_X86_64)
-		return refuse(c, -ENOEXEC, "the kernel is for another architecture (ELF machine %u); x86-64 is needed",
-			      ehdr->e_machine);
+		return shimos_refuse(c, -ENOEXEC, "the kernel is for another architecture (ELF machine %u); x86-64 is needed",
+				     ehdr->e_machine);
 	if (ehdr->e_type != ET_EXEC && ehdr->e_type != ET_DYN)
-		return refuse(c, -ENOEXEC, "the ELF file is no executable (type %u): not a kernel",
-			      ehdr->e_type);
+		return shimos_refuse(c, -ENOEXEC, "the ELF file is no executable (type %u): not a kernel",
+				     ehdr->e_type);
 	if (ehdr->e_phentsize != sizeof(Elf64_Phdr) || !ehdr->e_phnum ||
 	    ehdr->e_phnum > MAX_SEGMENTS || ehdr->e_phoff > size ||
 	    ehdr->e_phnum * sizeof(Elf64_Phdr) > size - ehdr->e_phoff ||
 	    !IS_ALIGNED(ehdr->e_phoff, 8))
-		return refuse(c, -ENOEXEC, "the ELF file's program headers are broken or cut off");
-	ret = measure(image, size, &low, &high, c);
+		return shimos_refuse(c, -ENOEXEC, "the ELF file's program headers are broken or cut off");
+	ret = elf_measure(image, size, &low, &high, c);
 	if (ret)
 		return ret;
 	if (ehdr->e_entry < low || ehdr->e_entry >= high)
-		return refuse(c, -ENOEXEC, "the ELF file's entry lies outside of it: not a kernel");
+		return shimos_refuse(c, -ENOEXEC, "the ELF file's entry lies outside of it: not a kernel");
 	out->align = SZ_2M;
 	out->room = high - low;
 	out->entry = ehdr->e_entry - low;
-	copy_version(image, size, out);
+	elf_copy_version(image, size, out);
 	if (!out->version[0])
-		return refuse(c, -ENOEXEC, "the ELF file names no Linux version: not a kernel");
+		return shimos_refuse(c, -ENOEXEC, "the ELF file names no Linux version: not a kernel");
 	out->format = &x86_elf;
 	return 0;
 }
 
-static int place_elf(struct partition *p, struct boot_params *bp,
+static int elf_place(struct partition *p, struct boot_params *bp,
 		     struct complaint *c)
 {
 	const void *image = partition_at(p, p->layout.stash);
 	const Elf64_Ehdr *ehdr = image;
-	const Elf64_Phdr *ph = segments(image);
+	const Elf64_Phdr *ph = elf_segments(image);
 	void *to = partition_at(p, p->layout.kernel);
 	u64 low, high;
 	int i, ret;
 
-	ret = measure(image, p->image.size, &low, &high, c);
+	ret = elf_measure(image, p->image.size, &low, &high, c);
 	if (ret)
 		return ret;
 	memset(to, 0, high - low);
@@ -136,6 +136,6 @@ static int place_elf(struct partition *p, struct boot_params *bp,
 
 const struct image_format x86_elf = {
 	.name	= "ELF",
-	.parse	= parse_elf,
-	.place	= place_elf,
+	.parse	= elf_parse,
+	.place	= elf_place,
 };

@@ -16,10 +16,10 @@
 #define SIGNATURE	0x65a22c82	/* of arch/x86/realmode/rm/header.S */
 #define BLOB_PAGES	16		/* more than real-mode code ever had */
 
-static DECLARE_BITMAP(used, LAST_PAGE);
-static DEFINE_MUTEX(low_mutex);		/* guards used */
+static DECLARE_BITMAP(x86_low_memory_used, LAST_PAGE);
+static DEFINE_MUTEX(x86_low_memory_mutex);		/* guards used */
 
-static bool is_ram(u64 start, u64 end)
+static bool x86_low_memory_is_ram(u64 start, u64 end)
 {
 	return e820__mapped_any(start, end, E820_TYPE_RAM) &&
 	       !e820__mapped_any(start, end, E820_TYPE_RESERVED) &&
@@ -27,7 +27,7 @@ static bool is_ram(u64 start, u64 end)
 	       !e820__mapped_any(start, end, E820_TYPE_NVS);
 }
 
-static bool has_signature(const u32 *page)
+static bool x86_low_memory_has_signature(const u32 *page)
 {
 	unsigned int i;
 
@@ -41,15 +41,15 @@ void x86_low_memory_init(void)
 {
 	unsigned int page, first;
 
-	bitmap_fill(used, LAST_PAGE);
+	bitmap_fill(x86_low_memory_used, LAST_PAGE);
 	for (page = FIRST_PAGE; page < LAST_PAGE; page++)
-		if (is_ram((u64)page << PAGE_SHIFT, (u64)(page + 1) << PAGE_SHIFT))
-			clear_bit(page, used);
+		if (x86_low_memory_is_ram((u64)page << PAGE_SHIFT, (u64)(page + 1) << PAGE_SHIFT))
+			clear_bit(page, x86_low_memory_used);
 	for (page = FIRST_PAGE; page < LAST_PAGE; page++) {
-		if (!has_signature(phys_to_virt((u64)page << PAGE_SHIFT)))
+		if (!x86_low_memory_has_signature(phys_to_virt((u64)page << PAGE_SHIFT)))
 			continue;
 		first = page > BLOB_PAGES ? page - BLOB_PAGES : 0;
-		bitmap_set(used, first, page + 1 - first);
+		bitmap_set(x86_low_memory_used, first, page + 1 - first);
 	}
 }
 
@@ -57,17 +57,17 @@ u64 x86_low_memory_take(unsigned int pages)
 {
 	unsigned long page;
 
-	mutex_lock(&low_mutex);
-	page = bitmap_find_next_zero_area(used, LAST_PAGE, FIRST_PAGE, pages, 0);
+	mutex_lock(&x86_low_memory_mutex);
+	page = bitmap_find_next_zero_area(x86_low_memory_used, LAST_PAGE, FIRST_PAGE, pages, 0);
 	if (page < LAST_PAGE)
-		bitmap_set(used, page, pages);
-	mutex_unlock(&low_mutex);
+		bitmap_set(x86_low_memory_used, page, pages);
+	mutex_unlock(&x86_low_memory_mutex);
 	return page < LAST_PAGE ? page << PAGE_SHIFT : 0;
 }
 
 void x86_low_memory_give_back(u64 addr, unsigned int pages)
 {
-	mutex_lock(&low_mutex);
-	bitmap_clear(used, addr >> PAGE_SHIFT, pages);
-	mutex_unlock(&low_mutex);
+	mutex_lock(&x86_low_memory_mutex);
+	bitmap_clear(x86_low_memory_used, addr >> PAGE_SHIFT, pages);
+	mutex_unlock(&x86_low_memory_mutex);
 }

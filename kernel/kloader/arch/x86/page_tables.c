@@ -11,18 +11,18 @@
 
 #include "x86.h"
 
-struct builder {
+struct page_tables_builder {
 	struct partition *p;
 	u64 next;		/* offset of the next unused page */
 };
 
-static u64 *entry_of(u64 *table, u64 addr, unsigned int shift)
+static u64 *page_tables_entry(u64 *table, u64 addr, unsigned int shift)
 {
 	return &table[(addr >> shift) & (PTRS_PER_PTE - 1)];
 }
 
 /* Two ranges of less than 512 MiB need five pages at the most; we have 16. */
-static u64 *lower_table(struct builder *b, u64 *entry)
+static u64 *page_tables_lower(struct page_tables_builder *b, u64 *entry)
 {
 	if (!*entry) {
 		memset(partition_at(b->p, b->next), 0, PAGE_SIZE);
@@ -32,26 +32,26 @@ static u64 *lower_table(struct builder *b, u64 *entry)
 	return phys_to_virt(*entry & PTE_PFN_MASK);
 }
 
-static void map(struct builder *b, u64 start, u64 end)
+static void page_tables_map(struct page_tables_builder *b, u64 start, u64 end)
 {
 	u64 *pgd = partition_at(b->p, X86_PAGE_TABLES);
 	u64 *pud, *pmd, addr;
 
 	for (addr = ALIGN_DOWN(start, PMD_SIZE); addr < end; addr += PMD_SIZE) {
-		pud = lower_table(b, entry_of(pgd, addr, 39));
-		pmd = lower_table(b, entry_of(pud, addr, PUD_SHIFT));
-		*entry_of(pmd, addr, PMD_SHIFT) = addr | _PAGE_PRESENT | _PAGE_RW |
+		pud = page_tables_lower(b, page_tables_entry(pgd, addr, 39));
+		pmd = page_tables_lower(b, page_tables_entry(pud, addr, PUD_SHIFT));
+		*page_tables_entry(pmd, addr, PMD_SHIFT) = addr | _PAGE_PRESENT | _PAGE_RW |
 						  _PAGE_PSE;
 	}
 }
 
 void x86_write_page_tables(struct partition *p)
 {
-	struct builder b = { .p = p, .next = X86_PAGE_TABLES + PAGE_SIZE };
+	struct page_tables_builder b = { .p = p, .next = X86_PAGE_TABLES + PAGE_SIZE };
 	u64 base = partition_phys(p, 0);
 
 	memset(partition_at(p, X86_PAGE_TABLES), 0, PAGE_SIZE);
-	map(&b, 0, PMD_SIZE);
-	map(&b, base, base + p->layout.kernel + p->layout.kernel_room);
+	page_tables_map(&b, 0, PMD_SIZE);
+	page_tables_map(&b, base, base + p->layout.kernel + p->layout.kernel_room);
 	WARN_ON_ONCE(b.next > X86_PAGE_TABLES + X86_PAGE_TABLES_LEN);
 }

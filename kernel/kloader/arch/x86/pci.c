@@ -8,16 +8,17 @@
 #include <linux/msi.h>
 #include <asm/irqdomain.h>
 
+#include "arch.h"
 #include "aml.h"
 #include "pci.h"
 
 /* The same bus number, in the next segment: names can be recognised. */
-static u16 segment_of(struct pci_bus *bus)
+static u16 x86_pci_segment_of(struct pci_bus *bus)
 {
 	return pci_domain_nr(bus) + 1;
 }
 
-static bool covers(const struct acpi_mcfg_allocation *entry, struct pci_bus *bus)
+static bool x86_pci_covers(const struct acpi_mcfg_allocation *entry, struct pci_bus *bus)
 {
 	return entry->pci_segment == pci_domain_nr(bus) &&
 	       entry->start_bus_number <= bus->number &&
@@ -37,7 +38,7 @@ int x86_bus_ecam(struct pci_bus *bus, u64 *addr)
 	end = (void *)header + header->length;
 	entry = (void *)header + sizeof(struct acpi_table_mcfg);
 	for (; (void *)(entry + 1) <= end; entry++) {
-		if (!covers(entry, bus))
+		if (!x86_pci_covers(entry, bus))
 			continue;
 		*addr = entry->address + (u64)bus->number * X86_BUS_ECAM_LEN;
 		ret = 0;
@@ -48,7 +49,7 @@ int x86_bus_ecam(struct pci_bus *bus, u64 *addr)
 }
 
 /* Firmware tables have been wrong: is the device really there? */
-static bool ecam_shows(struct pci_dev *pdev, u64 ecam)
+static bool x86_pci_ecam_shows(struct pci_dev *pdev, u64 ecam)
 {
 	void __iomem *config = ioremap(ecam + pdev->devfn * SZ_4K, SZ_4K);
 	u32 id;
@@ -60,31 +61,36 @@ static bool ecam_shows(struct pci_dev *pdev, u64 ecam)
 	return id == (pdev->vendor | pdev->device << 16);
 }
 
-/* Do its messages go to the CPU that they name, or does a table decide? */
-static bool interrupts_remapped(struct pci_dev *pdev)
+/*
+ * Do its messages go to the CPU that they name, or does a table decide?  What makes
+ * messages hands them on, on kernels before 6.3 by a domain of its own for PCI, to
+ * the vectors of the CPUs, or to the remapping hardware in between.
+ */
+static bool x86_pci_interrupts_remapped(struct pci_dev *pdev)
 {
 	struct irq_domain *domain = dev_get_msi_domain(&pdev->dev);
 
-	return domain && domain != x86_vector_domain &&
-	       domain->parent != x86_vector_domain;
+	if (domain && domain->flags & IRQ_DOMAIN_FLAG_MSI)
+		domain = domain->parent;
+	return domain && domain != x86_vector_domain;
 }
 
-int x86_check_pci(struct pci_dev *pdev, struct complaint *c)
+int kloader_arch_check_pci(struct pci_dev *pdev, struct complaint *c)
 {
 	u64 ecam;
 
 	if (x86_bus_ecam(pdev->bus, &ecam) || pci_domain_nr(pdev->bus) >= U16_MAX)
-		return refuse(c, -EOPNOTSUPP,
-			      "the firmware names no memory-mapped configuration space (ACPI table MCFG) for %s, and a partition has no other way to it",
-			      pci_name(pdev));
-	if (!ecam_shows(pdev, ecam))
-		return refuse(c, -EOPNOTSUPP,
-			      "%s is not where the firmware's table MCFG says, at %#llx",
-			      pci_name(pdev), ecam + pdev->devfn * SZ_4K);
-	if (interrupts_remapped(pdev))
-		return refuse(c, -EOPNOTSUPP,
-			      "the host remaps interrupts, so that those of %s cannot reach a partition: add intremap=off to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub and restart the machine",
-			      pci_name(pdev));
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "the firmware names no memory-mapped configuration space (ACPI table MCFG) for %s, and a partition has no other way to it",
+				     pci_name(pdev));
+	if (!x86_pci_ecam_shows(pdev, ecam))
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "%s is not where the firmware's table MCFG says, at %#llx",
+				     pci_name(pdev), ecam + pdev->devfn * SZ_4K);
+	if (x86_pci_interrupts_remapped(pdev))
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "the host remaps interrupts, so that those of %s cannot reach a partition: add intremap=off to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub and restart the machine",
+				     pci_name(pdev));
 	return 0;
 }
 
@@ -96,14 +102,14 @@ void x86_describe_ecam(struct pci_bus *bus, struct acpi_mcfg_allocation *entry)
 	x86_bus_ecam(bus, &ecam);	/* was there when the device was given */
 	*entry = (struct acpi_mcfg_allocation) {
 		.address = ecam - (u64)bus->number * X86_BUS_ECAM_LEN,
-		.pci_segment = segment_of(bus),
+		.pci_segment = x86_pci_segment_of(bus),
 		.start_bus_number = bus->number,
 		.end_bus_number = bus->number,
 	};
 }
 
 /* Exactly what its BARs have, so that nothing else can be put beside them. */
-static void add_windows(struct pci_dev *pdev, struct aml *aml)
+static void x86_pci_add_windows(struct pci_dev *pdev, struct aml *aml)
 {
 	int i;
 
@@ -120,8 +126,8 @@ static void add_windows(struct pci_dev *pdev, struct aml *aml)
 }
 
 /* A root bridge; without _OSC and _PRT it has neither hot-plug nor lines. */
-static void add_bus(struct partition *p, struct pci_bus *bus, unsigned int number,
-		    struct aml *aml)
+static void x86_pci_add_bus(struct partition *p, struct pci_bus *bus, unsigned int number,
+			    struct aml *aml)
 {
 	struct aml_mark device, resources;
 	struct passthrough *d;
@@ -132,19 +138,19 @@ static void add_bus(struct partition *p, struct pci_bus *bus, unsigned int numbe
 	aml_name_id(aml, "_HID", "PNP0A08");
 	aml_name_id(aml, "_CID", "PNP0A03");
 	aml_name_integer(aml, "_UID", number);
-	aml_name_integer(aml, "_SEG", segment_of(bus));
+	aml_name_integer(aml, "_SEG", x86_pci_segment_of(bus));
 	aml_name_integer(aml, "_BBN", bus->number);
 	resources = aml_begin_resources(aml, "_CRS");
 	aml_buses(aml, bus->number, bus->number);
 	list_for_each_entry(d, &p->passthrough, link)
 		if (d->pdev->bus == bus)
-			add_windows(d->pdev, aml);
+			x86_pci_add_windows(d->pdev, aml);
 	aml_end_resources(aml, resources);
 	aml_end(aml, device);
 }
 
 /* Linux believes MCFG only if a motherboard device reserves the range, too. */
-static void add_motherboard(struct partition *p, struct aml *aml)
+static void x86_pci_add_motherboard(struct partition *p, struct aml *aml)
 {
 	struct aml_mark device, resources;
 	struct passthrough *d;
@@ -173,7 +179,7 @@ void x86_add_pci(struct partition *p, struct aml *aml)
 	scope = aml_begin_scope(aml, "_SB_");
 	list_for_each_entry(d, &p->passthrough, link)
 		if (passthrough_first_of_bus(d))
-			add_bus(p, d->pdev->bus, number++, aml);
-	add_motherboard(p, aml);
+			x86_pci_add_bus(p, d->pdev->bus, number++, aml);
+	x86_pci_add_motherboard(p, aml);
 	aml_end(aml, scope);
 }

@@ -12,7 +12,6 @@ struct aml;
 /* Configuration space of a bus: 256 functions of 4 KiB. */
 #define X86_BUS_ECAM_LEN	SZ_1M
 
-int x86_check_pci(struct pci_dev *pdev, struct complaint *c);
 int x86_bus_ecam(struct pci_bus *bus, u64 *addr);
 void x86_describe_ecam(struct pci_bus *bus, struct acpi_mcfg_allocation *entry);
 void x86_add_pci(struct partition *p, struct aml *aml);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a partition's CPU executes first after INIT and SIPI: from real mode
- * straight to 64-bit mode and into the kernel image, or, to park, nothing but
- * an acknowledgement.  One page below 1 MiB; cpu.c copies and fills it.
+ * straight to 64-bit mode and into the kernel image, or, to park, into a halt
+ * from which it answers nothing but machine checks and NMIs.  One page below
+ * 1 MiB; cpu.c copies and fills it.
  *
  * It is data for the host's kernel, so it lies in .rodata.
  */
@@ -11,6 +12,11 @@
 #include <asm/processor-flags.h>
 
 #define AT(label) (label - kloader_trampoline)
+#define TRAMPOLINE_VECTORS 19		/* as in x86.h */
+
+#define CPUID_EDX_MCA	(1 << 14)
+#define MCG_CMCI	(1 << 10)	/* in MCG_CAP */
+#define CTL2_CMCI_EN	(1 << 30)	/* in each bank's MCi_CTL2 */
 
 	.section .rodata, "a"
 	.balign 16
@@ -24,8 +30,6 @@ SYM_DATA_START(kloader_trampoline)
 	movl	%cr0, %eax
 	andl	$~(X86_CR0_CD | X86_CR0_NW), %eax
 	movl	%eax, %cr0
-	cmpl	$0, AT(mode)
-	je	park
 
 	lgdtl	AT(gdt_pointer)
 	movl	$X86_CR4_PAE, %eax
@@ -40,17 +44,8 @@ SYM_DATA_START(kloader_trampoline)
 	movl	%eax, %cr0
 	ljmpl	*AT(far_pointer)
 
-park:
-	movl	$1, AT(ack)
-	wbinvd
-1:	hlt
-	jmp	1b
-
 	.code64
 long_mode:
-	/* the page tables below 4 GiB reach just here; now the partition's */
-	movq	cr3(%rip), %rax
-	movq	%rax, %cr3
 	movl	$0x18, %eax
 	movl	%eax, %ds
 	movl	%eax, %es
@@ -58,6 +53,12 @@ long_mode:
 	xorl	%eax, %eax
 	movl	%eax, %fs
 	movl	%eax, %gs
+	cmpl	$0, mode(%rip)
+	je	park
+
+	/* the page tables below 4 GiB reach just here; now the partition's */
+	movq	cr3(%rip), %rax
+	movq	%rax, %cr3
 	movq	boot_params(%rip), %rsi
 	movq	entry(%rip), %rax
 	movl	$1, ack(%rip)
@@ -65,6 +66,57 @@ long_mode:
 	xorl	%ebp, %ebp
 	xorl	%edi, %edi
 	jmp	*%rax
+
+	/*
+	 * Without CR4.MCE a machine check that all CPUs get would be a shutdown.
+	 * All parked CPUs share a stack, so nothing may ever be read from it: no
+	 * handler returns.
+	 */
+park:
+	leaq	stack_end(%rip), %rsp
+	lidt	idt_pointer(%rip)
+	movq	%cr4, %rax
+	orq	$X86_CR4_MCE, %rax
+	movq	%rax, %cr4
+	/* banks whose interrupt is on are not polled by the host; INIT leaves it on */
+	movl	$1, %eax
+	cpuid
+	testl	$CPUID_EDX_MCA, %edx
+	jz	parked
+	movl	$MSR_IA32_MCG_CAP, %ecx
+	rdmsr
+	testl	$MCG_CMCI, %eax
+	jz	parked
+	movzbl	%al, %esi
+	movl	$MSR_IA32_MC0_CTL2, %ecx
+1:	testl	%esi, %esi
+	jz	parked
+	rdmsr
+	andl	$~CTL2_CMCI_EN, %eax
+	wrmsr
+	incl	%ecx
+	decl	%esi
+	jmp	1b
+
+	/* an exception in the above comes here, too: it is parked all the same */
+SYM_INNER_LABEL(kloader_trampoline_fault, SYM_L_GLOBAL)
+parked:
+	leaq	stack_end(%rip), %rsp
+	movl	$1, ack(%rip)
+	wbinvd
+2:	hlt
+	jmp	2b
+
+	/* what is still set when the next one comes makes that a shutdown */
+SYM_INNER_LABEL(kloader_trampoline_mce, SYM_L_GLOBAL)
+	xorl	%eax, %eax
+	xorl	%edx, %edx
+	movl	$MSR_IA32_MCG_STATUS, %ecx
+	wrmsr
+	/* no IRET: further NMIs wait for the next INIT */
+SYM_INNER_LABEL(kloader_trampoline_nmi, SYM_L_GLOBAL)
+	leaq	stack_end(%rip), %rsp
+	jmp	2b
 
 	/* struct trampoline_data in cpu.c */
 	.balign 16
@@ -79,11 +131,18 @@ far_pointer:	.long AT(long_mode)	/* cpu.c adds the page's address */
 		.word 0x10
 gdt_pointer:	.word gdt_end - gdt - 1
 		.long AT(gdt)		/* likewise */
+idt_pointer:	.word TRAMPOLINE_VECTORS * 16 - 1
+		.quad 0			/* cpu.c fills it in */
 	.balign 16
 gdt:		.quad 0
 		.quad 0
 		.quad 0x00af9b000000ffff	/* 0x10: 64-bit code */
 		.quad 0x00cf93000000ffff	/* 0x18: data */
 gdt_end:
+	.balign 16
+SYM_INNER_LABEL(kloader_trampoline_idt, SYM_L_GLOBAL)
+		.fill TRAMPOLINE_VECTORS * 2, 8, 0	/* cpu.c fills it in */
+		.fill 16, 8, 0
+stack_end:
 SYM_INNER_LABEL(kloader_trampoline_end, SYM_L_GLOBAL)
 SYM_DATA_END(kloader_trampoline)

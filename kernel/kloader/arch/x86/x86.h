@@ -5,6 +5,7 @@
 
 #include <linux/sizes.h>
 #include <linux/types.h>
+#include <uapi/shimos_acpi.h>
 
 #include "kloader.h"
 
@@ -26,8 +27,11 @@
 /* RAM below 1 MiB for the real-mode code of a partition's own CPU start-up. */
 #define X86_LOW_PAGES		8
 
+/* Where users of Debian and its kin set the host's kernel command line. */
+#define X86_CMDLINE_ADVICE \
+	"GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub and restart the machine"
+
 struct x86_partition {
-	u32 apic_ids[SHIMOS_MAX_CPUS];	/* in the order of p->cpus */
 	u64 low_memory;			/* physical address, X86_LOW_PAGES pages */
 };
 
@@ -46,7 +50,7 @@ struct image_format {
 
 extern const struct image_format x86_bzimage, x86_elf;
 
-static inline struct x86_partition *to_x86(struct partition *p)
+static inline struct x86_partition *x86_of(struct partition *p)
 {
 	return p->arch;
 }
@@ -66,15 +70,17 @@ void x86_low_memory_give_back(u64 addr, unsigned int pages);
 /* cpu.c */
 int x86_cpu_init(void);
 void x86_cpu_exit(void);
-int x86_cpu_start(struct partition *p, struct complaint *c);
-void x86_cpu_halt(struct partition *p);
-int x86_cpu_park(struct partition *p);
 
 /* trampoline.S */
 extern const u8 kloader_trampoline[], kloader_trampoline_data[];
-extern const u8 kloader_trampoline_end[];
+extern const u8 kloader_trampoline_end[], kloader_trampoline_idt[];
+extern const u8 kloader_trampoline_fault[], kloader_trampoline_nmi[];
+extern const u8 kloader_trampoline_mce[];
 
 #define TRAMPOLINE_PARK		0
 #define TRAMPOLINE_START	1
+
+/* Exceptions that a parked CPU answers: up to and including #MC. */
+#define TRAMPOLINE_VECTORS	19
 
 #endif

@@ -10,6 +10,8 @@
 
 DEFINE_PER_CPU(unsigned long, kml_program_sp);
 DEFINE_PER_CPU(struct pt_regs *, kml_regs);
+/* where direct calls push one word, which makes it that */
+DEFINE_PER_CPU(unsigned long, kml_call_sp);
 DEFINE_PER_CPU(unsigned long, kml_syscalls);
 DEFINE_PER_CPU(unsigned long, kml_calls);
 DEFINE_PER_CPU(struct task_struct *, kml_current);
@@ -52,6 +54,7 @@ void kml_arch_enter(bool trusted)
 	struct pt_regs *regs = task_pt_regs(current);
 
 	this_cpu_write(kml_regs, regs);
+	this_cpu_write(kml_call_sp, (unsigned long)regs + sizeof(unsigned long));
 	this_cpu_write(kml_current, current);
 	if (!trusted)
 		return;

@@ -33,7 +33,7 @@ static const char *const functions[] = {
 };
 
 /* Device interrupts: push the vector, jump to what is common. */
-static const u8 *common_part(const u8 *code)
+static const u8 *kml_direct_common_part(const u8 *code)
 {
 	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
@@ -48,9 +48,9 @@ static const u8 *common_part(const u8 *code)
  * The function that a stock stub calls: the first call is of error_entry, and no
  * byte of what follows up to the second looks like a call.
  */
-static unsigned long called_by(unsigned long stub, unsigned long error_entry)
+static unsigned long kml_direct_called_by(unsigned long stub, unsigned long error_entry)
 {
-	const u8 *code = common_part((const u8 *)stub);
+	const u8 *code = kml_direct_common_part((const u8 *)stub);
 	bool entered = false;
 	int i;
 
@@ -77,7 +77,8 @@ void kml_direct_init(void)
 		unsigned long function = kml_symbol(functions[i]);
 
 		for (vector = 0; function && vector < ARRAY_SIZE(kml_direct); vector++)
-			if (kml_stock[vector] && called_by(kml_stock[vector], error_entry) == function)
+			if (kml_stock[vector] &&
+			    kml_direct_called_by(kml_stock[vector], error_entry) == function)
 				kml_direct[vector] = function;
 	}
 }

@@ -15,6 +15,7 @@
 #include <asm/nospec-branch.h>
 #include <asm/processor-flags.h>
 #include <asm/segment.h>
+#include <asm/smap.h>
 #include <asm/trapnr.h>
 #include <shimos/compat_asm.h>
 #include "layout.h"
@@ -46,7 +47,20 @@
 	movq	%rcx, -40(%rax)
 .endm
 
-	.text
+/*
+ * From the code segment that a program was interrupted in, at CPL 0, to the one that
+ * is the same at CPL 3. 32-bit code has no way back to CPL 0; see .Lother_code.
+ */
+.macro user_cs frame_cs:req
+	cmpq	$__KERNEL_CS, \frame_cs
+	movq	$__USER_CS, \frame_cs
+	je	.Luser_cs_\@
+	movq	$__USER32_CS, \frame_cs
+.Luser_cs_\@:
+.endm
+
+/* No kprobes or breakpoints in here: neither the stack nor GS are what they need. */
+	.section .noinstr.text, "ax"
 
 /* From here to kml_window_end the gate stack holds something. */
 	.balign KML_STUB_SIZE
@@ -88,7 +102,7 @@ SYM_CODE_START(kml_stubs)
 	cmpl	$X86_TRAP_PF, S_VEC(%rsp)
 	je	.Lpage_fault
 .Lforward:
-	movq	$__USER_CS, S_CS(%rsp)
+	user_cs	S_CS(%rsp)
 	movq	$__USER_DS, S_SS(%rsp)
 	/* a program that did cli gets no further with it than to here */
 	orq	$X86_EFLAGS_IF, S_FLAGS(%rsp)
@@ -180,6 +194,8 @@ SYM_CODE_START(kml_stubs)
 	cmpl	$X86_TRAP_GP, S_VEC(%rsp)
 	jne	.Lforward_cpl3
 .Lpromote:
+	cmpq	$__USER_CS, S_CS(%rsp)
+	jne	.Lother_code
 	movq	%rsp, %rdx
 	andq	$-KML_PAGE_SIZE, %rdx
 	incq	KML_PAGE_PROMOTIONS(%rdx)
@@ -191,6 +207,16 @@ SYM_CODE_START(kml_stubs)
 	popq	%rax
 	addq	$16, %rsp
 	iretq
+
+	/*
+	 * Code of another segment, as 32-bit code, means something else at CPL 0. It
+	 * cannot run at CPL 3 either, where nothing of the program is accessible: a
+	 * protection fault, by which the kernel ends the program.
+	 */
+.Lother_code:
+	movl	$X86_TRAP_GP, S_VEC(%rsp)
+	movq	$0, S_ERR(%rsp)
+	jmp	.Lforward_cpl3
 
 	/*
 	 * The program faulted at CPL 0. New top-level entries are the mm code's,
@@ -286,6 +312,8 @@ SYM_CODE_START(kml_handle)
 	COMPAT_UNWIND_HINT_UNKNOWN
 	ENDBR
 	swapgs
+	/* the program's flags are in the frame; a gate leaves it AC and DF */
+	ASM_CLAC
 	cld
 	pushq	%rsi
 	pushq	%rdx
@@ -316,34 +344,77 @@ SYM_CODE_END(kml_handle)
  * Their handlers may fault or hit a breakpoint, whose frame the CPU puts on top
  * of the gate stack, so what the stub has there moves away.
  *
- * The stock NMI handler looks two words below its frame for what a nested NMI
- * left: only one word may be used.
+ * Each has a place of its own, and takes what is in another's, too: that one may
+ * come back and need its place, as long as the stub has not gone on.
+ *
+ * One may hit another while that is at this: then it does all of it for the stub,
+ * whose frame it finds by the other's. The other, whose copy may be spoiled, sees by
+ * the stub's %rsp, which is changed last, that it has to begin anew.
+ *
+ * %rsp stays at the frame all the time, where the one that comes next looks for it.
+ * Registers are saved far below, because the stock NMI handler looks at some words
+ * there for what a nested NMI left.
  */
-.macro guard move:req scratch:req
-	cmpq	$kml_stubs, (%rsp)
-	jb	.Lguarded_\@
-	cmpq	$kml_window_end, (%rsp)
-	jae	.Lguarded_\@
-	pushq	%rax
-	movq	4*8(%rsp), %rax			/* %rsp of the stub */
-	andq	$-KML_PAGE_SIZE, %rax
-	movq	%rbx, \scratch(%rax)
-	movq	%rcx, \scratch + 8(%rax)
-	leaq	KML_PAGE_SIZE - KML_FRAME(%rax), %rbx
-	cmpq	%rbx, 4*8(%rsp)
-	jb	.Lhas_moved_\@			/* is where an outer one put it */
+#define F_IP	0
+#define F_SP	24
+#define G_RAX	-512
+#define G_RBX	-520
+#define G_RCX	-528
+#define G_RDX	-536
+#define G_RSI	-544
+
+/* To the frame of whom the frame at %rbx has interrupted, if that was in its guard. */
+.macro guard_outer other:req
+	cmpq	$kml_\other, F_IP(%rbx)
+	jb	.Lno_guard_\@
+	cmpq	$.Lguarded_\other, F_IP(%rbx)
+	jae	.Lno_guard_\@
+	movq	F_SP(%rbx), %rbx
+.Lno_guard_\@:
+.endm
+
+.macro guard own:req move:req other:req another:req
+	movq	%rax, G_RAX(%rsp)
+	movq	%rbx, G_RBX(%rsp)
+	movq	%rcx, G_RCX(%rsp)
+	movq	%rdx, G_RDX(%rsp)
+	movq	%rsi, G_RSI(%rsp)
+	movq	%rsp, %rbx
+	guard_outer \other
+	guard_outer \another
+	guard_outer \other
+	cmpq	$kml_stubs, F_IP(%rbx)
+	jb	.Lmoved_\@
+	cmpq	$kml_window_end, F_IP(%rbx)
+	jae	.Lmoved_\@
+.Lmove_\@:
+	movq	F_SP(%rbx), %rax
+	movq	%rax, %rdx
+	andq	$-KML_PAGE_SIZE, %rdx
+	addq	$(KML_PAGE_SIZE - KML_FRAME - \move), %rdx
+	movq	%rax, %rsi
+	andq	$-KML_FRAME, %rsi
+	cmpq	%rdx, %rsi
+	je	.Lmoved_\@
 	offset = 0
 	.rept KML_FRAME / 8
-	movq	offset(%rbx), %rcx
-	movq	%rcx, offset - \move(%rbx)
+	movq	offset(%rsi), %rcx
+	movq	%rcx, offset(%rdx)
 	offset = offset + 8
 	.endr
-	subq	$\move, 4*8(%rsp)
-.Lhas_moved_\@:
-	movq	\scratch(%rax), %rbx
-	movq	\scratch + 8(%rax), %rcx
-	popq	%rax
-.Lguarded_\@:
+	movq	%rax, %rcx
+	subq	%rsi, %rcx
+	addq	%rdx, %rcx
+	cmpxchgq %rcx, F_SP(%rbx)
+	jne	.Lmove_\@
+.Lmoved_\@:
+	movq	G_RAX(%rsp), %rax
+	movq	G_RBX(%rsp), %rbx
+	movq	G_RCX(%rsp), %rcx
+	movq	G_RDX(%rsp), %rdx
+	movq	G_RSI(%rsp), %rsi
+.Lguarded_\own:
+	ANNOTATE_NOENDBR
 .endm
 
 /* The program's own single step, watchpoint or memory error. */
@@ -352,7 +423,7 @@ SYM_CODE_END(kml_handle)
 	jnz	.Lstock_\@
 	cmpq	$0, (%rsp)
 	jl	.Lstock_\@
-	movq	$__USER_CS, 8(%rsp)
+	user_cs	8(%rsp)
 	orq	$X86_EFLAGS_IF, 16(%rsp)
 	movq	$__USER_DS, 32(%rsp)
 .Lstock_\@:
@@ -368,7 +439,7 @@ SYM_CODE_START(kml_nmi)
 	 */
 	cmpl	$1, -16(%rsp)
 	je	.Lnmi_stock
-	guard	KML_MOVE_NMI KML_SCRATCH_NMI
+	guard	nmi KML_MOVE_NMI debug machine_check
 .Lnmi_stock:
 	ANNOTATE_RETPOLINE_SAFE
 	jmpq	*(kml_stock + X86_TRAP_NMI * 8)(%rip)
@@ -378,7 +449,7 @@ SYM_CODE_END(kml_nmi)
 SYM_CODE_START(kml_debug)
 	COMPAT_UNWIND_HINT_UNKNOWN
 	ENDBR
-	guard	KML_MOVE_DB KML_SCRATCH_DB
+	guard	debug KML_MOVE_DB nmi machine_check
 	cmpq	$kml_call, (%rsp)
 	je	.Lstepped_into_call
 	cmpq	$kml_call_3, (%rsp)
@@ -406,7 +477,7 @@ SYM_CODE_END(kml_debug)
 SYM_CODE_START(kml_machine_check)
 	COMPAT_UNWIND_HINT_UNKNOWN
 	ENDBR
-	guard	KML_MOVE_MC KML_SCRATCH_MC
+	guard	machine_check KML_MOVE_MC nmi debug
 	as_user
 	ANNOTATE_RETPOLINE_SAFE
 	jmpq	*(kml_stock + X86_TRAP_MC * 8)(%rip)

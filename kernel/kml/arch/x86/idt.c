@@ -31,7 +31,6 @@ static_assert(offsetof(struct kml_gate_page, last_cr2) == KML_PAGE_LAST_CR2);
 static_assert(offsetof(struct kml_gate_page, last_ip) == KML_PAGE_LAST_IP);
 static_assert(offsetof(struct kml_gate_page, last_cr3) == KML_PAGE_LAST_CR3);
 static_assert(offsetof(struct kml_gate_page, stack_top) == KML_PAGE_STACK_TOP);
-static_assert(offsetof(struct kml_gate_page, scratch) == KML_PAGE_SCRATCH);
 static_assert(sizeof(struct kml_gate_page) <= KML_PAGE_SIZE - KML_MOVE_MC - KML_FRAME);
 static_assert(KML_PAGE_SIZE == PAGE_SIZE);
 static_assert(offsetof(struct pt_regs, r15) == R_15);
@@ -65,7 +64,7 @@ DEFINE_PER_CPU(struct kml_gate_page *, kml_gate_page);
 static enum cpuhp_state hotplug;
 
 /* Whether the gate is one as all kernels that we know have it. */
-static bool known(int vector, const gate_desc *gate)
+static bool kml_idt_gate_known(int vector, const gate_desc *gate)
 {
 	if (gate->segment != __KERNEL_CS || gate->bits.type != GATE_INTERRUPT)
 		return false;
@@ -87,7 +86,7 @@ module_param(guard, bool, 0400);
 MODULE_PARM_DESC(guard, "for tests only: without it an NMI may crash the machine (default on)");
 
 /* Where our gate leads. */
-static unsigned long target(int vector, bool own_stack)
+static unsigned long kml_idt_target(int vector, bool own_stack)
 {
 	if (!own_stack)
 		return (unsigned long)kml_stubs + vector * KML_STUB_SIZE;
@@ -105,7 +104,7 @@ static unsigned long target(int vector, bool own_stack)
 	return kml_stock[vector];
 }
 
-static int copy_idt(void)
+static int kml_idt_copy(void)
 {
 	int i;
 
@@ -121,12 +120,12 @@ static int copy_idt(void)
 
 		if (!gate->bits.p)
 			continue;
-		if (!known(i, gate)) {
+		if (!kml_idt_gate_known(i, gate)) {
 			pr_err("refused: gate %d is not one that is known\n", i);
 			return -EOPNOTSUPP;
 		}
 		kml_stock[i] = gate_offset(gate);
-		address = target(i, gate->bits.ist);
+		address = kml_idt_target(i, gate->bits.ist);
 		gate->offset_low = (u16)address;
 		gate->offset_middle = (u16)(address >> 16);
 		gate->offset_high = (u32)(address >> 32);
@@ -137,7 +136,7 @@ static int copy_idt(void)
 }
 
 /* A CPU comes: its TSS names the gate stack. */
-static int prepare_cpu(unsigned int cpu)
+static int kml_idt_prepare_cpu(unsigned int cpu)
 {
 	struct kml_gate_page *page = per_cpu(kml_gate_page, cpu);
 	struct x86_hw_tss *tss = &this_cpu_ptr(&cpu_tss_rw)->x86_tss;
@@ -153,7 +152,7 @@ static int prepare_cpu(unsigned int cpu)
 }
 
 /* No trusted task is left, so nothing is on the gate stacks. */
-static void free_gate_pages(void)
+static void kml_idt_free_gate_pages(void)
 {
 	unsigned int cpu;
 
@@ -170,7 +169,7 @@ static void free_gate_pages(void)
 int kml_idt_init(void)
 {
 	unsigned int cpu;
-	int err = copy_idt();
+	int err = kml_idt_copy();
 
 	if (err)
 		return err;
@@ -189,18 +188,19 @@ int kml_idt_init(void)
 	 * Tasks come to a CPU after this state only. But some may still be there
 	 * when it goes down, so that changes nothing.
 	 */
-	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "shimos/kml:online", prepare_cpu, NULL);
+	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "shimos/kml:online",
+				kml_idt_prepare_cpu, NULL);
 	if (err < 0)
 		goto fail;
 	hotplug = err;
 	return 0;
 fail:
-	free_gate_pages();
+	kml_idt_free_gate_pages();
 	return err;
 }
 
 void kml_idt_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug);
-	free_gate_pages();
+	kml_idt_free_gate_pages();
 }

@@ -12,7 +12,7 @@
 #include "kml.h"
 #include "x86.h"
 
-static int on_module(struct notifier_block *notifier, unsigned long event, void *data)
+static int kml_kvm_on_module(struct notifier_block *notifier, unsigned long event, void *data)
 {
 	const struct module *module = data;
 
@@ -22,7 +22,7 @@ static int on_module(struct notifier_block *notifier, unsigned long event, void 
 	return notifier_from_errno(-EBUSY);
 }
 
-static struct notifier_block modules = { .notifier_call = on_module };
+static struct notifier_block modules = { .notifier_call = kml_kvm_on_module };
 
 int kml_kvm_init(void)
 {

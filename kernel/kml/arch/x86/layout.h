@@ -26,7 +26,6 @@
 #define KML_PAGE_LAST_IP	64
 #define KML_PAGE_LAST_CR3	72
 #define KML_PAGE_STACK_TOP	80
-#define KML_PAGE_SCRATCH	128
 
 /*
  * What a stub has on the gate stack at most, and where an NMI, #DB or #MC that
@@ -36,9 +35,6 @@
 #define KML_MOVE_DB		1024
 #define KML_MOVE_NMI		2048
 #define KML_MOVE_MC		3072
-#define KML_SCRATCH_DB		KML_PAGE_SCRATCH
-#define KML_SCRATCH_NMI		(KML_PAGE_SCRATCH + 32)
-#define KML_SCRATCH_MC		(KML_PAGE_SCRATCH + 64)
 
 /* exceptions with an error code */
 #define KML_ERROR_VECTORS	0x60227d00

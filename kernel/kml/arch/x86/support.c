@@ -13,7 +13,7 @@
 #define CR4_LASS	BIT_ULL(27)
 #define CR4_FRED	BIT_ULL(32)
 
-static const char *objection(void)
+static const char *kml_support_objection(void)
 {
 	unsigned long cr4 = native_read_cr4();
 	u64 cet = 0;
@@ -51,7 +51,7 @@ static const char *objection(void)
 
 int kml_support_check(void)
 {
-	const char *why = objection();
+	const char *why = kml_support_objection();
 
 	if (!why)
 		return 0;

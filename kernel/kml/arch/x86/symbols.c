@@ -17,9 +17,9 @@ unsigned long kml_stock_return;
 
 DEFINE_STATIC_CALL_NULL(kml_do_syscall_64, kml_do_syscall_64_type);
 
-static unsigned long (*lookup)(const char *name);
+static unsigned long (*kml_kallsyms_lookup_name)(const char *name);
 
-static int find_lookup(void)
+static int kml_symbols_find_lookup(void)
 {
 	struct kprobe probe = { .symbol_name = "kallsyms_lookup_name" };
 	int err = register_kprobe(&probe);
@@ -28,14 +28,14 @@ static int find_lookup(void)
 		pr_err("the kernel's symbols cannot be looked up: no kprobes (%d)\n", err);
 		return err;
 	}
-	lookup = (void *)probe.addr;
+	kml_kallsyms_lookup_name = (void *)probe.addr;
 	unregister_kprobe(&probe);
 	return 0;
 }
 
 unsigned long kml_symbol(const char *name)
 {
-	return lookup(name);
+	return kml_kallsyms_lookup_name(name);
 }
 
 unsigned long kml_branch_target(const u8 *code)
@@ -47,7 +47,7 @@ unsigned long kml_branch_target(const u8 *code)
 }
 
 /* Whether the stock entry calls it: then its arguments are what we know. */
-static bool entry_calls(unsigned long function)
+static bool kml_symbols_entry_calls(unsigned long function)
 {
 	unsigned long entry;
 	const u8 *code;
@@ -62,7 +62,7 @@ static bool entry_calls(unsigned long function)
 }
 
 /* Whether it soon restores the program's GS, the last thing before iret. */
-static bool swaps_gs(unsigned long function)
+static bool kml_symbols_swaps_gs(unsigned long function)
 {
 	static const u8 swapgs[] = { 0x0f, 0x01, 0xf8 };
 	const u8 *code = (const u8 *)function;
@@ -77,17 +77,17 @@ static bool swaps_gs(unsigned long function)
 int kml_symbols_init(void)
 {
 	unsigned long syscall;
-	int err = find_lookup();
+	int err = kml_symbols_find_lookup();
 
 	if (err)
 		return err;
 	syscall = kml_symbol("do_syscall_64");
-	if (!syscall || !entry_calls(syscall)) {
+	if (!syscall || !kml_symbols_entry_calls(syscall)) {
 		pr_err("refused: the kernel's system call entry is not one that is known (do_syscall_64)\n");
 		return -EOPNOTSUPP;
 	}
 	kml_stock_return = kml_symbol("swapgs_restore_regs_and_return_to_usermode");
-	if (!kml_stock_return || !swaps_gs(kml_stock_return)) {
+	if (!kml_stock_return || !kml_symbols_swaps_gs(kml_stock_return)) {
 		pr_err("refused: the kernel's way back to programs is not one that is known\n");
 		return -EOPNOTSUPP;
 	}

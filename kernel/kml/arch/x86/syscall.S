@@ -27,6 +27,8 @@
 			 X86_EFLAGS_ID)
 /* what regs say it has during a direct call */
 #define CALL_FLAGS	(X86_EFLAGS_FIXED | X86_EFLAGS_IF)
+/* what the kernel must not run with, and SYSCALL masks: a jump does not */
+#define CALL_ODD_FLAGS	(X86_EFLAGS_AC | X86_EFLAGS_NT | X86_EFLAGS_DF)
 
 /* as static_call() does it in C, so that objtool finds the key of the trampoline */
 	.pushsection .discard.addressable, "aw"
@@ -40,6 +42,17 @@
 	movq	%rdi, R_DI(%rsp)
 	movq	%rsi, R_SI(%rsp)
 	movq	%rdx, R_DX(%rsp)
+.endm
+
+/*
+ * To regs on the task's stack. The program's flags are left where r15 belongs, which
+ * is not written before it is known that all of regs is wanted.
+ */
+.macro call_stack
+	movq	PER_CPU_VAR(kml_call_sp), %rsp
+	UNWIND_HINT_REGS offset=-8
+	pushfq
+	UNWIND_HINT_REGS
 .endm
 
 .macro save_more_arguments
@@ -108,7 +121,8 @@ SYM_INNER_LABEL(kml_\way\()_return, SYM_L_GLOBAL)
 	int3
 .endm
 
-	.text
+/* Neither kprobes nor breakpoints in here; see gates.S. */
+	.section .noinstr.text, "ax"
 
 /*
  * A direct call: a jump here with the registers of SYSCALL, the return address in
@@ -127,8 +141,7 @@ SYM_CODE_START(kml_call)
 	swapgs
 SYM_INNER_LABEL(kml_call_swapped, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR
-	movq	PER_CPU_VAR(kml_regs), %rsp
-	UNWIND_HINT_REGS
+	call_stack
 	save_more_arguments
 	jmp	.Lcall
 SYM_CODE_END(kml_call)
@@ -141,15 +154,23 @@ SYM_CODE_START(kml_call_3)
 	swapgs
 SYM_INNER_LABEL(kml_call_3_swapped, SYM_L_GLOBAL)
 	ANNOTATE_NOENDBR
-	movq	PER_CPU_VAR(kml_regs), %rsp
-	UNWIND_HINT_REGS
+	call_stack
 .Lcall:
 	movq	%r11, R_SP(%rsp)
+	testl	$CALL_ODD_FLAGS, (%rsp)
+	jnz	.Lcall_flags
+.Lcall_plain:
 	save_call
 	incq	PER_CPU_VAR(kml_calls)
 	dispatch .Lcall_slow
 	check_work call .Lcall_work
 	leave	call
+
+.Lcall_flags:
+	UNWIND_HINT_REGS
+	pushq	$CALL_FLAGS
+	popfq
+	jmp	.Lcall_plain
 
 .Lcall_slow:
 	UNWIND_HINT_REGS

@@ -21,8 +21,6 @@ struct kml_gate_page {
 	u64 last_ip;
 	u64 last_cr3;
 	u64 stack_top;		/* of the trusted task that is current */
-	u64 pad[5];
-	u64 scratch[12];	/* of the NMI, #DB and #MC stubs */
 };
 
 /* idt.c */
@@ -68,6 +66,7 @@ extern char kml_not_fast[];
 extern unsigned long kml_stock_return;
 DECLARE_PER_CPU(unsigned long, kml_program_sp);
 DECLARE_PER_CPU(struct pt_regs *, kml_regs);
+DECLARE_PER_CPU(unsigned long, kml_call_sp);
 DECLARE_PER_CPU(unsigned long, kml_syscalls);
 DECLARE_PER_CPU(unsigned long, kml_calls);
 DECLARE_PER_CPU(struct task_struct *, kml_current);

@@ -79,6 +79,11 @@ typedef struct { int unused; } wait_queue_head_t;
 typedef struct { int counter; } atomic_t;
 struct device;
 
+static inline void *phys_to_virt(u64 addr)
+{
+	return (void *)(uintptr_t)addr;
+}
+
 /* The host's command line is a file that the test writes. */
 struct file;
 #define O_RDONLY 0

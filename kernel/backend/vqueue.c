@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The device's end of a virtqueue; see vring.h. */
-#include "vring.h"
+/* The device's end of a virtqueue; see vqueue.h. */
+#include "vqueue.h"
 
 #ifdef __KERNEL__
 #include <linux/errno.h>
@@ -9,9 +9,9 @@
 #include <linux/virtio_config.h>
 #endif
 
-int vring_open(struct vring_end *v, const struct user_memory *memory,
-	       const struct shimos_virtio_queue *queue,
-	       struct shimos_virtio_ring_state *state, u64 features)
+int vqueue_open(struct vqueue *v, const struct user_memory *memory,
+		const struct shimos_virtio_queue *queue,
+		struct shimos_virtio_ring_state *state, u64 features)
 {
 	u32 size = queue->size;
 
@@ -37,7 +37,7 @@ int vring_open(struct vring_end *v, const struct user_memory *memory,
 	return 0;
 }
 
-static int nonsense(struct vring_end *v, const char *problem)
+static int vqueue_set_broken(struct vqueue *v, const char *problem)
 {
 	if (!v->broken)
 		v->problem = problem;
@@ -45,22 +45,22 @@ static int nonsense(struct vring_end *v, const char *problem)
 	return -EBADMSG;
 }
 
-static int add_segment(struct vring_end *v, struct vring_chain *chain,
-		       const struct vq_desc *d)
+static int vqueue_add_segment(struct vqueue *v, struct vqueue_chain *chain,
+			      const struct vq_desc *d)
 {
 	bool in = d->flags & VRING_DESC_F_WRITE;
 	unsigned int n = chain->out + chain->in;
 	void *data;
 
-	if (n == VRING_SEGMENTS)
-		return nonsense(v, "a chain that is too long, or a loop");
+	if (n == VQUEUE_SEGMENTS)
+		return vqueue_set_broken(v, "a chain that is too long, or a loop");
 	if (!in && chain->in)
-		return nonsense(v, "a chain with data behind the room for the answer");
+		return vqueue_set_broken(v, "a chain with data behind the room for the answer");
 	if (!d->len)
-		return nonsense(v, "an empty buffer");
+		return vqueue_set_broken(v, "an empty buffer");
 	data = user_memory_at(v->memory, d->addr, d->len);
 	if (!data)
-		return nonsense(v, "a buffer outside of the user's memory");
+		return vqueue_set_broken(v, "a buffer outside of the user's memory");
 	chain->seg[n].data = data;
 	chain->seg[n].len = d->len;
 	if (in)
@@ -71,46 +71,46 @@ static int add_segment(struct vring_end *v, struct vring_chain *chain,
 }
 
 /* The chain that starts with @d in @table of @entries. */
-static int walk(struct vring_end *v, struct vring_chain *chain,
-		const struct vring_desc *table, u32 entries, struct vq_desc d)
+static int vqueue_walk(struct vqueue *v, struct vqueue_chain *chain,
+		       const struct vring_desc *table, u32 entries, struct vq_desc d)
 {
 	int ret;
 
 	for (;;) {
 		if (d.flags & VRING_DESC_F_INDIRECT)
-			return nonsense(v, "an indirect table where none may be");
-		ret = add_segment(v, chain, &d);
+			return vqueue_set_broken(v, "an indirect table where none may be");
+		ret = vqueue_add_segment(v, chain, &d);
 		if (ret || !(d.flags & VRING_DESC_F_NEXT))
 			return ret;
 		if (d.next >= entries)
-			return nonsense(v, "a chain that leaves its table");
+			return vqueue_set_broken(v, "a chain that leaves its table");
 		d = vq_get_desc(&table[d.next]);
 	}
 }
 
-static int read_chain(struct vring_end *v, struct vring_chain *chain)
+static int vqueue_read_chain(struct vqueue *v, struct vqueue_chain *chain)
 {
 	struct vq_desc d = vq_get_desc(&v->desc[chain->head]);
 	const struct vring_desc *table;
 
 	if (!(d.flags & VRING_DESC_F_INDIRECT))
-		return walk(v, chain, v->desc, v->size, d);
+		return vqueue_walk(v, chain, v->desc, v->size, d);
 	if (!v->indirect || d.flags & VRING_DESC_F_NEXT || !d.len ||
-	    d.len % sizeof(*table) || d.len > VRING_SEGMENTS * sizeof(*table) ||
+	    d.len % sizeof(*table) || d.len > VQUEUE_SEGMENTS * sizeof(*table) ||
 	    d.addr % __alignof__(*table))
-		return nonsense(v, "a bad indirect table");
+		return vqueue_set_broken(v, "a bad indirect table");
 	table = user_memory_at(v->memory, d.addr, d.len);
 	if (!table)
-		return nonsense(v, "an indirect table outside of the user's memory");
-	return walk(v, chain, table, d.len / sizeof(*table), vq_get_desc(table));
+		return vqueue_set_broken(v, "an indirect table outside of the user's memory");
+	return vqueue_walk(v, chain, table, d.len / sizeof(*table), vq_get_desc(table));
 }
 
-bool vring_more(const struct vring_end *v)
+bool vqueue_has_more(const struct vqueue *v)
 {
 	return v->size && !READ_ONCE(v->broken) && vq_get16(&v->avail->idx) != v->taken;
 }
 
-int vring_take(struct vring_end *v, struct vring_chain *chain)
+int vqueue_pop(struct vqueue *v, struct vqueue_chain *chain)
 {
 	u16 waiting;
 	int ret;
@@ -123,13 +123,13 @@ int vring_take(struct vring_end *v, struct vring_chain *chain)
 	if (!waiting)
 		return 0;
 	if (waiting > v->size)
-		return nonsense(v, "more available than the ring has room for");
+		return vqueue_set_broken(v, "more available than the ring has room for");
 	virt_rmb();	/* pairs with the user's write barrier before avail->idx */
 	chain->head = vq_get16(&v->avail->ring[v->taken & (v->size - 1)]);
 	chain->out = chain->in = 0;
 	if (chain->head >= v->size)
-		return nonsense(v, "a descriptor that does not exist");
-	ret = read_chain(v, chain);
+		return vqueue_set_broken(v, "a descriptor that does not exist");
+	ret = vqueue_read_chain(v, chain);
 	if (ret)
 		return ret;
 	v->taken++;
@@ -140,7 +140,7 @@ int vring_take(struct vring_end *v, struct vring_chain *chain)
 	return 1;
 }
 
-void vring_untake(struct vring_end *v, const struct vring_chain *chain)
+void vqueue_unpop(struct vqueue *v, const struct vqueue_chain *chain)
 {
 	v->taken--;
 	WRITE_ONCE(v->state->next, v->taken);
@@ -148,7 +148,7 @@ void vring_untake(struct vring_end *v, const struct vring_chain *chain)
 	WRITE_ONCE(v->state->taken[chain->head], 0);
 }
 
-bool vring_wait(struct vring_end *v)
+bool vqueue_enable_notify(struct vqueue *v)
 {
 	if (!v->size)
 		return true;
@@ -157,17 +157,17 @@ bool vring_wait(struct vring_end *v)
 	else
 		vq_put16(&v->used->flags, 0);
 	virt_mb();	/* pairs with the user's between avail->idx and this */
-	return !vring_more(v);
+	return !vqueue_has_more(v);
 }
 
-void vring_poll(struct vring_end *v)
+void vqueue_disable_notify(struct vqueue *v)
 {
 	/* with event positions the user tells once, and no more until asked */
 	if (v->size && !v->event_idx)
 		vq_put16(&v->used->flags, VRING_USED_F_NO_NOTIFY);
 }
 
-void vring_put(struct vring_end *v, u16 head, u32 written)
+void vqueue_push_used(struct vqueue *v, u16 head, u32 written)
 {
 	struct vring_used_elem *elem = &v->used->ring[v->completed & (v->size - 1)];
 
@@ -178,14 +178,14 @@ void vring_put(struct vring_end *v, u16 head, u32 written)
 	 * it if we die now, unless used->idx shows that it was published.
 	 */
 	WRITE_ONCE(v->state->completing_at, v->completed);
-	virt_wmb();	/* for the user after our death: as all in vring_state */
+	virt_wmb();	/* for the user after our death: as all in its book */
 	WRITE_ONCE(v->state->completing, head + 1);
 	virt_wmb();	/* the same */
 	WRITE_ONCE(v->state->taken[head], 0);
 	v->completed++;
 }
 
-void vring_publish(struct vring_end *v)
+void vqueue_publish_used(struct vqueue *v)
 {
 	virt_wmb();	/* pairs with the user's read barrier behind used->idx */
 	vq_put16(&v->used->idx, v->completed);
@@ -193,7 +193,7 @@ void vring_publish(struct vring_end *v)
 	WRITE_ONCE(v->state->completing, 0);
 }
 
-bool vring_must_call(struct vring_end *v)
+bool vqueue_must_notify(struct vqueue *v)
 {
 	u16 old = v->called, new = v->completed;
 

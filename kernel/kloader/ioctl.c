@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0
+/* /dev/shimos: the calls of uapi/shimos.h. */
+#include <linux/capability.h>
+#include <linux/compat.h>
+#include <linux/miscdevice.h>
+#include <linux/module.h>
+#include <linux/security.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <shimos/door.h>
+
+#include "arch.h"
+#include "passthrough.h"
+
+/* An open /dev/shimos. */
+struct session {
+	struct shimos_door_session door;
+};
+
+static int ioctl_check_permission(struct complaint *c)
+{
+	if (!capable(CAP_SYS_RAWIO) || !capable(CAP_SYS_BOOT))
+		return shimos_refuse(c, -EPERM,
+				     "starting kernels needs CAP_SYS_BOOT and CAP_SYS_RAWIO: use root");
+	/* a partition's kernel is not held to the host's lockdown */
+	if (security_locked_down(LOCKDOWN_KEXEC))
+		return shimos_refuse(c, -EPERM,
+				     "kernel lockdown forbids loading another kernel; it comes with Secure Boot or lockdown= on the kernel command line");
+	return 0;
+}
+
+/* Those who got one give it back with table_put(). */
+static struct partition *ioctl_find(u32 id, bool next, struct complaint *c)
+{
+	struct partition *p = table_get(id, next);
+
+	if (!p)
+		shimos_refuse(c, -ENOENT, "no partition has the id %u", id);
+	return p;
+}
+
+/* Find a partition and do something with it; @arg is handed on. */
+static int ioctl_with(u32 id, int (*run)(struct partition *p, void *arg, struct complaint *c),
+		      void *arg, struct complaint *c)
+{
+	struct partition *p = ioctl_find(id, false, c);
+	int ret;
+
+	if (!p)
+		return -ENOENT;
+	ret = run(p, arg, c);
+	table_put(p);
+	return ret;
+}
+
+/* ---- about the host ---- */
+
+static int ioctl_info(void *session, void *data, struct complaint *c)
+{
+	struct shimos_info *info = data;
+	struct complaint problem = {};
+
+	info->memory_min = MEMORY_MIN;
+	info->memory_align = MEMORY_ALIGN;
+	info->partitions = table_count();
+	info->capabilities = kloader_arch_capabilities();
+	info->host_ok = !kind_linux.check_host(&problem);
+	info->reserved = 0;
+	strscpy_pad(info->host_problem, info->host_ok ? "" : problem.text,
+		    sizeof(info->host_problem));
+	return 0;
+}
+
+static int ioctl_create(void *session, void *data, struct complaint *c)
+{
+	struct shimos_create *arg = data;
+	u32 *cpus;
+	int ret;
+
+	ret = ioctl_check_permission(c) ?: kind_linux.check_host(c) ?:
+	      shimos_door_check_flags(arg->flags, SHIMOS_CREATE_RESTART, c) ?:
+	      shimos_door_check_reserved(arg->reserved, c);
+	if (ret)
+		return ret;
+	if (!arg->cpu_count || arg->cpu_count > SHIMOS_MAX_CPUS)
+		return shimos_refuse(c, -EINVAL, "%u CPUs given; a partition takes 1 to %u",
+				     arg->cpu_count, SHIMOS_MAX_CPUS);
+	cpus = memdup_user(u64_to_user_ptr(arg->cpus),
+			   arg->cpu_count * sizeof(*cpus));
+	if (IS_ERR(cpus))
+		return shimos_refuse(c, PTR_ERR(cpus), "cannot read the list of CPUs");
+	ret = partition_create(session, arg, cpus, c);
+	kfree(cpus);
+	return ret;
+}
+
+/* ---- about one partition ---- */
+
+static int ioctl_load_found(struct partition *p, void *data, struct complaint *c)
+{
+	struct shimos_load *arg = data;
+	char *cmdline;
+	int ret;
+
+	ret = ioctl_check_permission(c);
+	if (ret)
+		return ret;
+	if (arg->cmdline_len >= SHIMOS_CMDLINE_LEN)
+		return shimos_refuse(c, -E2BIG, "the command line has %u bytes; %u fit",
+				     arg->cmdline_len, SHIMOS_CMDLINE_LEN - 1);
+	cmdline = memdup_user_nul(u64_to_user_ptr(arg->cmdline), arg->cmdline_len);
+	if (IS_ERR(cmdline))
+		return shimos_refuse(c, PTR_ERR(cmdline), "cannot read the command line");
+	if (strlen(cmdline) != arg->cmdline_len)
+		ret = shimos_refuse(c, -EINVAL, "the command line has a zero byte in it");
+	else
+		ret = p->kind->load(p, arg, cmdline, c);
+	kfree(cmdline);
+	return ret;
+}
+
+static int ioctl_load(void *session, void *data, struct complaint *c)
+{
+	struct shimos_load *arg = data;
+
+	return ioctl_with(arg->id, ioctl_load_found, arg, c);
+}
+
+static int ioctl_pci_found(struct partition *p, void *data, struct complaint *c)
+{
+	struct shimos_pci *arg = data;
+
+	return ioctl_check_permission(c) ?: shimos_door_check_flags(arg->flags, 0, c) ?:
+	       shimos_door_check_reserved(arg->reserved, c) ?: passthrough_give(p, arg, c);
+}
+
+static int ioctl_pci(void *session, void *data, struct complaint *c)
+{
+	struct shimos_pci *arg = data;
+
+	return ioctl_with(arg->id, ioctl_pci_found, arg, c);
+}
+
+static int ioctl_start_found(struct partition *p, void *data, struct complaint *c)
+{
+	struct shimos_target *arg = data;
+
+	return ioctl_check_permission(c) ?: p->kind->check_host(c) ?:
+	       shimos_door_check_flags(arg->flags, SHIMOS_START_NO_AGENT, c) ?:
+	       life_start(p, arg->flags, c);
+}
+
+static int ioctl_start(void *session, void *data, struct complaint *c)
+{
+	struct shimos_target *arg = data;
+
+	return ioctl_with(arg->id, ioctl_start_found, arg, c);
+}
+
+/* A call that wants no more than a partition, and no flags. */
+struct ioctl_plain {
+	u32 flags;
+	int (*run)(struct partition *p, struct complaint *c);
+};
+
+static int ioctl_target_found(struct partition *p, void *data, struct complaint *c)
+{
+	const struct ioctl_plain *plain = data;
+
+	return shimos_door_check_flags(plain->flags, 0, c) ?: plain->run(p, c);
+}
+
+static int ioctl_target(struct shimos_target *arg,
+			int (*run)(struct partition *p, struct complaint *c),
+			struct complaint *c)
+{
+	struct ioctl_plain plain = { arg->flags, run };
+
+	return ioctl_with(arg->id, ioctl_target_found, &plain, c);
+}
+
+static int ioctl_stop(void *session, void *data, struct complaint *c)
+{
+	return ioctl_target(data, life_stop, c);
+}
+
+static int ioctl_kill(void *session, void *data, struct complaint *c)
+{
+	return ioctl_target(data, life_kill, c);
+}
+
+static int ioctl_destroy(void *session, void *data, struct complaint *c)
+{
+	return ioctl_target(data, partition_destroy, c);
+}
+
+static int ioctl_console(void *session, void *data, struct complaint *c)
+{
+	return ioctl_target(data, console_open, c);
+}
+
+static int ioctl_memory(void *session, void *data, struct complaint *c)
+{
+	return ioctl_target(data, memory_file_open, c);
+}
+
+static int ioctl_status(void *session, void *data, struct complaint *c)
+{
+	struct shimos_status *arg = data;
+	struct partition *p;
+	int ret;
+
+	ret = shimos_door_check_flags(arg->flags, SHIMOS_STATUS_NEXT, c);
+	if (ret)
+		return ret;
+	p = ioctl_find(arg->id, arg->flags & SHIMOS_STATUS_NEXT, c);
+	if (!p)
+		return -ENOENT;
+	partition_status(p, arg);
+	table_put(p);
+	return 0;
+}
+
+static int ioctl_wait_found(struct partition *p, void *data, struct complaint *c)
+{
+	struct shimos_wait *arg = data;
+	u64 seen = arg->event;
+	long left;
+
+	left = wait_event_interruptible_timeout(p->event_wait,
+						READ_ONCE(p->event) != seen ||
+						READ_ONCE(p->gone),
+						msecs_to_jiffies(arg->timeout_ms));
+	if (left < 0)
+		return left;
+	mutex_lock(&p->mutex);
+	arg->event = p->event;
+	arg->state = p->state;
+	arg->cause = p->cause;
+	mutex_unlock(&p->mutex);
+	if (READ_ONCE(p->gone))
+		return -ENOENT;
+	return arg->event == seen ? -ETIME : 0;
+}
+
+static int ioctl_wait(void *session, void *data, struct complaint *c)
+{
+	struct shimos_wait *arg = data;
+
+	return ioctl_with(arg->id, ioctl_wait_found, arg, c);
+}
+
+/* ---- the device ---- */
+
+static const struct shimos_door_call ioctl_calls[] = {
+	{ SHIMOS_IOC_INFO, "info", 0, ioctl_info },
+	{ SHIMOS_IOC_CREATE, "create", 0, ioctl_create },
+	{ SHIMOS_IOC_LOAD, "load", 0, ioctl_load },
+	{ SHIMOS_IOC_START, "start", 0, ioctl_start },
+	{ SHIMOS_IOC_STOP, "stop", 0, ioctl_stop },
+	{ SHIMOS_IOC_KILL, "kill", 0, ioctl_kill },
+	{ SHIMOS_IOC_DESTROY, "destroy", 0, ioctl_destroy },
+	{ SHIMOS_IOC_STATUS, "status", 0, ioctl_status },
+	{ SHIMOS_IOC_WAIT, "wait", SHIMOS_DOOR_QUIET, ioctl_wait },
+	{ SHIMOS_IOC_CONSOLE, "console", 0, ioctl_console },
+	{ SHIMOS_IOC_MEMORY, "memory", 0, ioctl_memory },
+	{ SHIMOS_IOC_PCI, "pci", 0, ioctl_pci },
+};
+
+static const struct shimos_door ioctl_door = {
+	.module		= KBUILD_MODNAME,
+	.version	= SHIMOS_ABI_VERSION,
+	.error		= SHIMOS_IOC_ERROR,
+	.calls		= ioctl_calls,
+	.count		= ARRAY_SIZE(ioctl_calls),
+};
+
+static long ioctl_call(struct file *file, unsigned int cmd, unsigned long ptr)
+{
+	struct session *s = file->private_data;
+
+	return shimos_door_ioctl(&ioctl_door, &s->door, s, cmd, ptr);
+}
+
+static int ioctl_open(struct inode *inode, struct file *file)
+{
+	struct session *s;
+
+	if (!capable(CAP_SYS_RAWIO))
+		return -EPERM;
+	s = kzalloc(sizeof(*s), GFP_KERNEL);
+	if (!s)
+		return -ENOMEM;
+	shimos_door_open(&s->door);
+	file->private_data = s;
+	return 0;
+}
+
+static int ioctl_release(struct inode *inode, struct file *file)
+{
+	struct session *s = file->private_data;
+
+	partition_destroy_session(s);
+	kfree(s);
+	return 0;
+}
+
+static const struct file_operations ioctl_fops = {
+	.owner		= THIS_MODULE,
+	.open		= ioctl_open,
+	.release	= ioctl_release,
+	.unlocked_ioctl	= ioctl_call,
+	.compat_ioctl	= compat_ptr_ioctl,
+	.llseek		= noop_llseek,
+};
+
+static struct miscdevice ioctl_device = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "shimos",
+	.mode	= 0600,
+	.fops	= &ioctl_fops,
+};
+
+int ioctl_init(void)
+{
+	return misc_register(&ioctl_device);
+}
+
+void ioctl_exit(void)
+{
+	misc_deregister(&ioctl_device);
+}
