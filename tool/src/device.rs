@@ -20,6 +20,7 @@ pub enum State {
     Stopping,
     Stopped,
     Crashed,
+    Stuck,
     Unknown,
 }
 
@@ -33,6 +34,7 @@ impl State {
             5 => State::Stopping,
             6 => State::Stopped,
             7 => State::Crashed,
+            8 => State::Stuck,
             _ => State::Unknown,
         }
     }
@@ -40,6 +42,11 @@ impl State {
     /// Do its CPUs run?
     pub fn active(self) -> bool {
         matches!(self, State::Starting | State::Running | State::Stopping)
+    }
+
+    /// Can it be killed? A stuck one is tried again.
+    pub fn killable(self) -> bool {
+        self.active() || self == State::Stuck
     }
 
     pub fn name(self) -> &'static str {
@@ -51,6 +58,7 @@ impl State {
             State::Stopping => "stopping",
             State::Stopped => "stopped",
             State::Crashed => "crashed",
+            State::Stuck => "stuck",
             State::Unknown => "unknown",
         }
     }
@@ -140,6 +148,8 @@ pub struct Info {
     pub memory_align: u64,
     pub partitions: u32,
     pub host_ok: bool,
+    /// The architecture can stop a CPU from outside, whatever it does.
+    pub stops_cpus: bool,
     pub host_problem: String,
 }
 

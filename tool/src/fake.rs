@@ -111,6 +111,7 @@ impl Device for Fake {
             memory_align: 4 << 20,
             partitions: 0,
             host_ok: true,
+            stops_cpus: true,
             host_problem: String::new(),
         })
     }

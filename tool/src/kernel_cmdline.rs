@@ -3,66 +3,19 @@
 
 use crate::abi::CMDLINE_LEN;
 
-/// Parameters that a user may not give, each with the reason. Names as the
-/// kernel compares them: `-` counts as `_`. KLoader checks too and has the last
-/// word; this table is here to say why.
-const REFUSED: &[(&str, &str)] = &[
-    ("no_ipi_broadcast", IPI),
-    ("reboot", REBOOT),
-    (
-        "panic",
-        "a panic must end in the agent, not in a reboot of the machine",
-    ),
-    ("pci", DEVICES),
-    ("reserve", DEVICES),
-    ("acpi", TABLES),
-    ("acpi_rsdp", TABLES),
-    ("acpi_force_table_verification", TABLES),
-    ("efi", "the firmware belongs to the host"),
-    ("add_efi_memmap", MEMORY),
-    ("noefi", "the firmware belongs to the host"),
-    ("tsc", CLOCK),
-    ("notsc", CLOCK),
-    ("tsc_early_khz", CLOCK),
-    ("apic", APIC),
-    ("noapic", APIC),
-    ("nolapic", APIC),
-    ("disableapic", APIC),
-    ("lapic", APIC),
-    ("x2apic", APIC),
-    ("nox2apic", APIC),
-    ("x2apic_phys", APIC),
-    ("disable_cpu_apicid", APIC),
-    ("apic_extnmi", "NMIs from outside belong to the host"),
-    ("8250.nr_uarts", UART),
-    ("8250_core.nr_uarts", UART),
-    ("mem", MEMORY),
-    ("memmap", MEMORY),
-    ("maxcpus", CPUS),
-    ("nr_cpus", CPUS),
-    ("nosmp", CPUS),
-    ("possible_cpus", CPUS),
-    ("additional_cpus", CPUS),
-    ("cpu0_hotplug", CPUS),
-    ("dis_ucode_ldr", "microcode is the host's to load"),
-    ("microcode", "microcode is the host's to load"),
-    ("bootconfig", "it would add parameters that nobody checked"),
-    (
-        "crashkernel",
-        "a crash kernel would run without containment; use `shimos dump`",
-    ),
-];
+/// Parameters that a user may not give, each with the reason: KLoader's own
+/// table. It checks too and has the last word; the tool checks before anything
+/// is taken from the host.
+const REFUSED: &str = include_str!("../../kernel/kloader/arch/x86/refused.h");
 
-const IPI: &str = "without it, the partition interrupts the host's CPUs";
-const REBOOT: &str = "any other way to reboot resets the whole machine";
-const DEVICES: &str = "the PCI devices belong to the host";
-const TABLES: &str = "KLoader describes the partition's hardware in its own ACPI tables";
-const CLOCK: &str =
-    "KLoader tells the partition the host's clock rate; calibrating again uses the host's timers";
-const APIC: &str = "the partition may use its CPUs' local APICs only, in the mode the host uses";
-const UART: &str = "the serial ports belong to the host";
-const MEMORY: &str = "KLoader says which memory belongs to the partition; use --memory";
-const CPUS: &str = "KLoader says which CPUs belong to the partition; use --cpus";
+/// The rows of that table: `REFUSED("name", "reason")`.
+fn refused() -> impl Iterator<Item = (&'static str, &'static str)> {
+    REFUSED.lines().filter_map(|line| {
+        line.strip_prefix("REFUSED(\"")?
+            .strip_suffix("\")")?
+            .split_once("\", \"")
+    })
+}
 
 /// One parameter as the kernel takes it apart.
 #[derive(Debug, PartialEq, Eq)]
@@ -134,7 +87,7 @@ pub fn problems(cmdline: &str) -> Vec<String> {
                     .into(),
             );
         }
-        if let Some((_, why)) = REFUSED.iter().find(|(name, _)| *name == parameter.name) {
+        if let Some((_, why)) = refused().find(|(name, _)| *name == parameter.name) {
             problems.push(format!("'{}' is not allowed: {why}", parameter.text));
         }
         if parameter.name == "SHIMOS_INIT" {

@@ -119,6 +119,7 @@ impl Device for KLoader {
             memory_align: raw.memory_align,
             partitions: raw.partitions,
             host_ok: raw.host_ok == 1,
+            stops_cpus: raw.capabilities & abi::CAN_STOP_CPUS != 0,
             host_problem: text(&raw.host_problem),
         })
     }

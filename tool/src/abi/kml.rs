@@ -9,6 +9,7 @@ use super::raw::{Argument, Header};
 
 pub const VERSION: u32 = 1;
 pub const REASON_LEN: usize = 128;
+pub const ERROR_LEN: usize = 512;
 
 const MAGIC: u8 = b'K';
 
@@ -42,6 +43,13 @@ pub struct Trust {
     pub hdr: Header,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ErrorText {
+    pub hdr: Header,
+    pub text: [u8; ERROR_LEN],
+}
+
 macro_rules! arguments {
     ($($name:ident),*) => {
         $(
@@ -52,7 +60,7 @@ macro_rules! arguments {
         )*
     };
 }
-arguments!(Status, Tasks, Trust);
+arguments!(Status, Tasks, Trust, ErrorText);
 
 mod ioctl {
     use super::*;
@@ -60,6 +68,7 @@ mod ioctl {
     nix::ioctl_readwrite!(status, MAGIC, 0x60, Status);
     nix::ioctl_readwrite!(tasks, MAGIC, 0x61, Tasks);
     nix::ioctl_readwrite!(trust, MAGIC, 0x62, Trust);
+    nix::ioctl_readwrite!(error, MAGIC, 0x64, ErrorText);
 }
 
 pub fn status(device: &File) -> Result<Status, Errno> {
@@ -85,6 +94,16 @@ pub fn trust_next(device: &File) -> Result<(), Errno> {
     let mut argument = Trust::new();
     // SAFETY: see status().
     unsafe { ioctl::trust(device.as_raw_fd(), &mut argument) }.map(drop)
+}
+
+/// Why the last call on this open file was refused; empty if that is not known.
+pub fn error_text(device: &File) -> String {
+    let mut argument = ErrorText::new();
+    // SAFETY: see status().
+    match unsafe { ioctl::error(device.as_raw_fd(), &mut argument) } {
+        Ok(_) => super::text(&argument.text),
+        Err(_) => String::new(),
+    }
 }
 
 #[cfg(test)]
@@ -114,12 +133,15 @@ mod tests {
         );
         fields!(check, Tasks, "shimos_kml_tasks", hdr, tids, room, count);
         fields!(check, Trust, "shimos_kml_trust", hdr);
+        fields!(check, ErrorText, "shimos_kml_error", hdr, text);
         check.value("SHIMOS_KML_VERSION", VERSION.into());
         check.value("SHIMOS_KML_REASON_LEN", REASON_LEN as u64);
+        check.value("SHIMOS_KML_ERROR_LEN", ERROR_LEN as u64);
         check.value("_IOC_TYPE(SHIMOS_KML_STATUS)", MAGIC.into());
         check.value("_IOC_NR(SHIMOS_KML_STATUS)", 0x60);
         check.value("_IOC_NR(SHIMOS_KML_TASKS)", 0x61);
         check.value("_IOC_NR(SHIMOS_KML_TRUST)", 0x62);
+        check.value("_IOC_NR(SHIMOS_KML_ERROR)", 0x64);
         check.value("_IOC_DIR(SHIMOS_KML_TRUST)", 3);
         check.compare();
     }

@@ -16,6 +16,7 @@ fn the_structures_match_the_c_header() {
         memory_align,
         partitions,
         host_ok,
+        capabilities,
         host_problem
     );
     fields!(check, ErrorText, "shimos_error", text);

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 pub const NAME_LEN: usize = 32;
 pub const CMDLINE_LEN: usize = 1536;
 pub const ERROR_LEN: usize = 512;
@@ -16,6 +16,7 @@ pub const MAX_CPUS: usize = 64;
 pub const CREATE_RESTART: u32 = 1 << 0;
 pub const START_NO_AGENT: u32 = 1 << 0;
 pub const STATUS_NEXT: u32 = 1 << 0;
+pub const CAN_STOP_CPUS: u32 = 1 << 0;
 
 const MAGIC: u8 = 0xB7;
 
@@ -58,6 +59,8 @@ pub struct Info {
     pub memory_align: u64,
     pub partitions: u32,
     pub host_ok: u32,
+    pub capabilities: u32,
+    pub reserved: u32,
     pub host_problem: [u8; ERROR_LEN],
 }
 

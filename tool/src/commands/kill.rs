@@ -10,7 +10,7 @@ use crate::output;
 pub fn run(device: &dyn Device, args: &cli::Names) -> Result<()> {
     each(&args.names, |name| {
         let status = lookup::find(device, name)?;
-        if !status.state.active() {
+        if !status.state.killable() {
             return Err(Error::new(format!(
                 "cannot kill '{name}': it does not run, it is {}",
                 status.state
@@ -26,7 +26,7 @@ pub fn kill(device: &dyn Device, status: &Status) -> Result<()> {
     match device.kill(status.id) {
         Ok(()) => Ok(()),
         Err(refusal) => match device.status(status.id) {
-            Ok(now) if !now.state.active() => Ok(()),
+            Ok(now) if !now.state.killable() => Ok(()),
             _ => Err(refusal).or_refuse(format_args!("cannot kill '{}'", status.name)),
         },
     }

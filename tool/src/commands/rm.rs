@@ -19,7 +19,7 @@ pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
     each(&args.names.names, |name| {
         interrupt::check()?;
         let status = lookup::find(device, name)?;
-        if status.state.active() {
+        if status.state.killable() {
             if !args.force {
                 return Err(
                     Error::new(format!("cannot remove '{name}': it is {}", status.state))

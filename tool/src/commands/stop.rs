@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{each, kill};
 use crate::cli;
-use crate::device::{Cause, Device, Status};
+use crate::device::{Cause, Device, State, Status};
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::progress::Progress;
@@ -29,7 +29,7 @@ pub fn stop(device: &dyn Device, status: &Status, timeout: Duration) -> Result<S
         let now = device.status(status.id).map(|s| s.state);
         match now {
             // Somebody has asked already: wait with them.
-            Ok(crate::device::State::Stopping) => {}
+            Ok(State::Stopping) => {}
             _ => {
                 interrupt::check()?;
                 kill::kill(device, status)?;
@@ -51,6 +51,10 @@ pub fn stop(device: &dyn Device, status: &Status, timeout: Duration) -> Result<S
     drop(progress);
     let took = duration::seconds(start.elapsed());
     match ended {
+        Some(end) if end.state == State::Stuck => Err(Error::new(format!(
+            "'{name}' has ended, but is stuck: a CPU or a device of it did not stop"
+        ))
+        .hint(format!("try: shimos kill {name}"))),
         Some(end) if end.cause == Cause::Poweroff => Ok(format!("powered off after {took}")),
         Some(end) => Ok(format!("{} after {took}", end.cause.verb())),
         None => {
@@ -65,7 +69,6 @@ pub fn stop(device: &dyn Device, status: &Status, timeout: Duration) -> Result<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::State;
     use crate::fake::{Fake, Manner};
 
     const SHORT: Duration = Duration::from_millis(20);

@@ -54,7 +54,7 @@ pub enum State {
     /// The user knows of it, no driver has started it.
     Offered,
     Running,
-    /// The user wrote nonsense; it is served no more.
+    /// The user wrote nonsense or refused it; it is not served.
     Broken,
     /// Being removed.
     Leaving,

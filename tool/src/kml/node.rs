@@ -45,7 +45,8 @@ impl Node {
     }
 
     pub fn status(&self) -> Result<Status> {
-        let raw = raw::status(&self.file).map_err(|e| refused("cannot ask for the status", e))?;
+        let raw =
+            raw::status(&self.file).map_err(|e| self.refused("cannot ask for the status", e))?;
         Ok(status_from(&raw))
     }
 
@@ -55,7 +56,7 @@ impl Node {
         loop {
             let mut tids = vec![0; room];
             let count = raw::tasks(&self.file, &mut tids)
-                .map_err(|e| refused("cannot list the trusted threads", e))?;
+                .map_err(|e| self.refused("cannot list the trusted threads", e))?;
             let count = usize::try_from(count).unwrap_or(MAX_TASKS);
             if count <= room || room >= MAX_TASKS {
                 tids.truncate(count);
@@ -71,8 +72,12 @@ impl Node {
         raw::trust_next(&self.file).map_err(|e| match e {
             Errno::EPERM => Error::new("the kernel refuses kernel mode to this caller")
                 .hint("it takes CAP_SYS_RAWIO outside of containers, and no lockdown; `shimos doctor` tells of that"),
-            e => refused("cannot ask for kernel mode", e),
+            e => self.refused("cannot ask for kernel mode", e),
         })
+    }
+
+    fn refused(&self, what: &str, errno: Errno) -> Error {
+        refused(what, errno, &raw::error_text(&self.file))
     }
 }
 
@@ -107,8 +112,11 @@ fn open_error(error: &io::Error, loaded: bool) -> Error {
     }
 }
 
-fn refused(what: &str, errno: Errno) -> Error {
+fn refused(what: &str, errno: Errno, text: &str) -> Error {
     match errno {
+        Errno::EPROTO if !text.is_empty() => Error::new(format!("{what}: {text}")).hint(format!(
+            "then load the module anew: modprobe -r {MODULE} && modprobe {MODULE}"
+        )),
         Errno::EPROTO | Errno::ENOTTY => Error::new(format!(
             "{what}: the shimos tool and the {MODULE} module do not fit each other"
         ))
@@ -146,10 +154,17 @@ mod tests {
 
     #[test]
     fn other_versions() {
-        let (message, hint) = parts(refused("cannot ask", Errno::EPROTO));
+        let (message, hint) = parts(refused("cannot ask", Errno::EPROTO, ""));
         assert!(message.starts_with("cannot ask: ") && message.contains("do not fit"));
         assert!(hint.contains("same version"));
-        assert_eq!(parts(refused("x", Errno::ENOMEM)).1, "");
+        assert_eq!(parts(refused("x", Errno::ENOMEM, "")).1, "");
+        let (message, hint) = parts(refused(
+            "cannot ask",
+            Errno::EPROTO,
+            "version 1 and version 2",
+        ));
+        assert_eq!(message, "cannot ask: version 1 and version 2");
+        assert!(hint.contains("modprobe -r"));
     }
 
     #[test]

@@ -1,0 +1,94 @@
+use super::*;
+use clap::CommandFactory;
+
+fn parse(line: &str) -> Result<Cli, String> {
+    Cli::try_parse_from(line.split(' ')).map_err(|e| e.to_string())
+}
+
+#[test]
+fn clap_is_content() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn run_in_full() {
+    let cli =
+        parse("shimos run web --cpus 2-3 --memory 1G --cmdline -x --on-reboot restart").unwrap();
+    let Command::Run(run) = cli.command else {
+        panic!()
+    };
+    assert_eq!(run.cpus, Some(CpuList(vec![2, 3])));
+    assert_eq!(run.memory, Some(1 << 30));
+    assert_eq!(run.on_reboot, Some(OnReboot::Restart));
+    assert_eq!(run.timeout, Duration::from_secs(60));
+    assert!(run.share.wanted().is_empty());
+}
+
+#[test]
+fn devices() {
+    let cli = parse("shimos run web --disk /dev/vdb --disk a.img,ro --net br0").unwrap();
+    let Command::Run(run) = cli.command else {
+        panic!()
+    };
+    let wanted = run.share.wanted();
+    assert_eq!((wanted.disks.len(), wanted.nets.len()), (2, 1));
+    assert!(parse("shimos top --batch -i 0.5 --sort doorbells").is_ok());
+    assert!(parse("shimos attach web --disk a --net p2p").is_ok());
+    assert!(parse("shimos detach web --id 3 --force").is_ok());
+}
+
+#[test]
+fn what_follows_a_program_is_its_own() {
+    for line in [
+        "shimos trust run ls -l --json -v",
+        "shimos trust run -- ls -l --json -v",
+    ] {
+        let cli = parse(line).unwrap();
+        let Command::Trust(Trust::Run(run)) = cli.command else {
+            panic!()
+        };
+        assert_eq!(run.command, ["ls", "-l", "--json", "-v"]);
+        assert!(!cli.verbose);
+    }
+    assert!(parse("shimos trust status --json").is_ok());
+}
+
+#[test]
+fn bad_usage_says_what_is_wrong() {
+    for (line, word) in [
+        ("shimos run", "NAME"),
+        ("shimos run a/b", "letters"),
+        ("shimos run web --cpus 3-2", "backwards"),
+        ("shimos run web --memory 1X", "unit"),
+        ("shimos run web --timeout x", "no time"),
+        ("shimos run web --pci eth0", "no PCI address"),
+        ("shimos stop", "NAME"),
+        ("shimos frob", "frob"),
+        ("shimos run web --disk a,rw", "'rw' is no option"),
+        ("shimos attach web", "--disk"),
+        ("shimos attach --disk a", "NAME"),
+        ("shimos attach web --net br0,mtu=1", "mtu=1"),
+        ("shimos detach web", "--disk"),
+        ("shimos detach web --id 1 --net a", "cannot be used with"),
+        ("shimos ping", "NAME"),
+        ("shimos ping web -c 0", "0 is not in"),
+        ("shimos ping web -i -1", "-1"),
+        ("shimos perf web -s 1X", "unit"),
+        ("shimos console web --detach-key abc", "one character"),
+        ("shimos trust", "status"),
+        ("shimos trust run", "PROGRAM"),
+        ("shimos trust run --frob ls", "--frob"),
+    ] {
+        let error = parse(line).unwrap_err();
+        assert!(error.contains(word), "{line}: {error}");
+    }
+}
+
+#[test]
+fn detach_keys() {
+    assert_eq!(detach_key("^]"), Ok(DetachKey(Some(0x1d))));
+    assert_eq!(detach_key("^a"), Ok(DetachKey(Some(1))));
+    assert_eq!(detach_key("~"), Ok(DetachKey(Some(b'~'))));
+    assert_eq!(detach_key("none"), Ok(DetachKey(None)));
+    assert_eq!(DetachKey(Some(0x1d)).shown().unwrap(), "Ctrl-]");
+}

@@ -1,0 +1,53 @@
+//! Values of options that are more than a number or a name.
+
+use crate::cpulist;
+
+/// A whole list as one value; clap takes a plain `Vec` for repeated options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuList(pub Vec<u32>);
+
+#[derive(Clone)]
+pub struct CpuListParser;
+
+impl clap::builder::TypedValueParser for CpuListParser {
+    type Value = CpuList;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Self::Value, clap::Error> {
+        let parse = |text: &str| cpulist::parse(text).map(CpuList);
+        clap::builder::TypedValueParser::parse_ref(&parse, command, arg, value)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DetachKey(pub Option<u8>);
+
+impl DetachKey {
+    pub fn shown(self) -> Option<String> {
+        let key = self.0?;
+        Some(match key {
+            0..32 => format!("Ctrl-{}", (key + 64) as char),
+            127 => "Ctrl-?".into(),
+            _ => (key as char).to_string(),
+        })
+    }
+}
+
+pub fn detach_key(text: &str) -> Result<DetachKey, String> {
+    let key = match text.as_bytes() {
+        b"none" => None,
+        [b'^', b'?'] => Some(127),
+        [b'^', key] if (64..96).contains(&key.to_ascii_uppercase()) => {
+            Some(key.to_ascii_uppercase() & 31)
+        }
+        [key] if key.is_ascii() => Some(*key),
+        _ => {
+            return Err("a key is one character, ^ and a character for Ctrl, or \"none\"".into());
+        }
+    };
+    Ok(DetachKey(key))
+}
