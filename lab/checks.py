@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from lab import build, cache, kernels, scripts, source
+from lab import build, cache, kernels, scripts, source, tier
 from lab.command import CommandError, run
 from lab.paths import CACHE, SRC
 
@@ -28,8 +28,6 @@ _CHECKPATCH_IGNORE = (
     *("CONSTANT_COMPARISON", "NEW_TYPEDEFS", "EMBEDDED_FUNCTION_NAME"),
 )
 
-#: Set by ./test --all: nothing is taken from the cache.
-_ALL_VARIABLE = "SHIMOS_TEST_ALL"
 _MODULE_KERNELS = ("6.12", "6.1", "6.12-security", "6.1-security", "6.12-rt", "6.1-rt")
 
 
@@ -174,7 +172,7 @@ def unless_unchanged(name: str, files: list[Path], check: Check) -> bool:
     # Compilers and their libraries; kernels' headers come and go with what else the lab does.
     packages = [line for line in run("dpkg-query", "-W").splitlines() if not line.startswith("linux-")]
     key = cache.digest(*files, "\n".join(packages))
-    if os.environ.get(_ALL_VARIABLE) != "1" and passed.exists() and passed.read_text() == key:
+    if not tier.everything() and passed.exists() and passed.read_text() == key:
         return True
     passed.unlink(missing_ok=True)
     check()

@@ -181,10 +181,8 @@ def _settle(running: Running, setup: Setup) -> str | None:
 def _freeze(running: Running) -> None:
     qmp = running.emulator.qmp
     qmp("stop")
-    qmp("migrate-set-capabilities", capabilities=[{"capability": "x-ignore-shared", "state": True}])
     try:
-        qmp("migrate", uri=f"file:{running.emulator.place.ground / 'state'}")
-        _wait_for_migration(running)
+        _migrate(running, "migrate")
     except (QMPError, OSError, EOFError, boot.BootError) as error:
         raise Unfit(f"the emulator cannot freeze it: {error}") from None
     with suppress(QMPError, OSError, EOFError):  # it may end before it has answered
@@ -195,16 +193,17 @@ def _freeze(running: Running) -> None:
 
 
 def _thaw(running: Running) -> None:
+    _migrate(running, "migrate-incoming")
+    running.emulator.qmp("cont")
+
+
+def _migrate(running: Running, command: str) -> None:
+    """Write the machine's state beside its memory, which stays where it is, or read it from there; waits for the end."""
     qmp = running.emulator.qmp
     qmp("migrate-set-capabilities", capabilities=[{"capability": "x-ignore-shared", "state": True}])
-    qmp("migrate-incoming", uri=f"file:{running.emulator.place.ground / 'state'}")
-    _wait_for_migration(running)
-    qmp("cont")
-
-
-def _wait_for_migration(running: Running) -> None:
+    qmp(command, uri=f"file:{running.emulator.place.ground / 'state'}")
     deadline = time.monotonic() + _MIGRATION_SECONDS
-    while (info := running.emulator.qmp("query-migrate")).get("status") != "completed":
+    while (info := qmp("query-migrate")).get("status") != "completed":
         if info.get("status") == "failed" or time.monotonic() > deadline:
             raise boot.BootError(info.get("error-desc", str(info)))
         time.sleep(0.005)

@@ -1,7 +1,7 @@
 """``./test``: quick checks of every part, then the tests, on emulated machines.
 
 ./test                     every quick check, and every test at least once
-./test --all               all repetitions, too, and machines that boot cold
+./test --all               all repetitions, too, machines that boot cold, and all kernels' code under lockdep
 ./test --touched [REV]     what the changes since REV (HEAD) can have broken
 ./test -k panic            tests by name; and all else that pytest understands
 ./test tests/system/test_life.py
@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from lab import build, kernels, ledger, progress, template, touched
+from lab import build, kernels, ledger, progress, template, tier, touched
 from lab.checks import quick_checks
-from lab.command import CommandError
+from lab.command import CommandError, run
 from lab.paths import CACHE, SRC
 
 #: Of the kernels of most tests; the others' products are built when the first test wants them.
@@ -140,9 +140,16 @@ def _tests(own: argparse.Namespace, others: list[str]) -> int:
     return _pytest(*workers, *others)
 
 
+def _lockdep() -> int:
+    """Run what has every checker of the kernel on, on a kernel that is built first; see docs/lab.md."""
+    with progress.step("building the debugging kernel"):
+        run(SRC / "lab" / "debug" / "build")
+    return _pytest("tests/system/debug/lockdep.py")
+
+
 def _run(own: argparse.Namespace, others: list[str]) -> int:
     """Return 0 if all is good; else what failed is said last."""
-    os.environ["SHIMOS_TEST_ALL"] = "1" if own.all else ""
+    tier.choose(own.all)
     os.environ[template.COLD_VARIABLE] = "1" if own.cold else ""
     checks = not _chooses(others)
     if own.touched:
@@ -160,6 +167,8 @@ def _run(own: argparse.Namespace, others: list[str]) -> int:
             kernels.get(*_KERNELS)
             failed = quick_checks()
     status = 0 if own.checks else _tests(own, others)
+    if own.all and checks and not own.checks:
+        status = _lockdep() or status
     # Said again where it will be seen.
     for line in ledger.last_words(failed):
         print(line, flush=True)

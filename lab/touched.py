@@ -25,7 +25,7 @@ _KML = _system("kml", "kml_gate", "kml_programs", "kml_rights", "kml_speed", "km
 _IKC = _system("ikc", "ikc_death", "ikc_user")
 _DISKS = _system("disks", "disk_faults", "disk_power", "disk_root")
 _NETS = _system("networks", "network_faults")
-_DEVICES = (*_DISKS, *_NETS, *_system("owner", "device_hostile"))
+_DEVICES = (*_DISKS, *_NETS, *_system("owner", "device_hostile", "device_unwanted"))
 _LIFE = _system("life", "errors", "hostile", "ioctl", "kernels", "tool", "pci")
 
 #: Patterns of files (* fits slashes as well) and the tests that depend on them.

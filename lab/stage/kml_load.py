@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED, UNTIL_TRUSTED
 from lab.stage.partitions import WAIT_FOR, refused
 
+_PAGE_FAULT = 14
 LOAD = "--pipe 1 --fork 1 --futex 1 --timer 1 --vm 1 --vm-bytes 8M"
 
 
@@ -32,6 +36,18 @@ def storm(machine: Machine, seconds: int) -> None:
     out = machine.run(f"({programs}; wait)", timeout=seconds * 3 + 60).lines
     machine.run("rmmod shimos_nmi_storm")
     assert out == ["fine faults"] * 4, f"trusted programs said {out}"
+
+
+@contextmanager
+def watched(machine: Machine) -> Iterator[None]:
+    """Have a breakpoint on what the stub of page faults reads, whose handler faults itself; it must have been hit."""
+    machine.run(f"insmod {PROGRAMS}/{machine.versions[machine.flavour]}/shimos_kml_look.ko")
+    table = int(machine.run("grep -w kml_direct /proc/kallsyms").output.split()[0], 16)
+    machine.run(f"echo watch {table + _PAGE_FAULT * 8:#x} >/proc/kml_look")
+    yield
+    hits = int(machine.run("grep hits /proc/kml_look").output.split()[1])
+    machine.run("rmmod shimos_kml_look")
+    assert hits > 1000, f"the breakpoint was hit {hits} times"
 
 
 def probe(machine: Machine, seconds: float = 3) -> None:

@@ -25,11 +25,27 @@
 
 #include "shimos_kml.h"
 
+/* SYSCALL for who jumps here; it changes rcx, which says where to return to. */
+static void __attribute__((naked, unused)) _kml_by_syscall(void)
+{
+	asm("movq	%rcx, %r9\n"
+	    "syscall\n"
+	    "jmpq	*%r9");
+}
+
 /*
- * Where to jump to, and with three arguments at most; kml_entry is 0: SYSCALL. One
- * for each file that includes this.
+ * Where to jump to; 0: SYSCALL. With three arguments at most there is always a jump,
+ * so that these do not ask. One for each file that includes this.
  */
-static unsigned long kml_entry, kml_entry_3;
+static unsigned long kml_entry;
+static void (*kml_entry_3)(void) = _kml_by_syscall;
+
+/* From now on all goes by SYSCALL, until kml_init(). */
+static inline void kml_use_syscall(void)
+{
+	kml_entry = 0;
+	kml_entry_3 = _kml_by_syscall;
+}
 
 /* Whether this program is trusted: 0, or a negative errno; -EPERM: it is not. */
 static inline int kml_init(void)
@@ -37,14 +53,15 @@ static inline int kml_init(void)
 	struct shimos_kml_entry entry = { .hdr = { sizeof(entry), SHIMOS_KML_VERSION } };
 	int fd = open(SHIMOS_KML_DEVICE, O_RDONLY | O_CLOEXEC), err = 0;
 
-	kml_entry = 0;
+	kml_use_syscall();
 	if (fd < 0)
 		return -errno;
-	if (ioctl(fd, SHIMOS_KML_ENTRY, &entry))
+	if (ioctl(fd, SHIMOS_KML_ENTRY, &entry)) {
 		err = -errno;
-	else
+	} else {
 		kml_entry = entry.entry;
-	kml_entry_3 = entry.entry_3;
+		kml_entry_3 = (void (*)(void))entry.entry_3;
+	}
 	close(fd);
 	return err;
 }
@@ -80,17 +97,11 @@ static inline long kml_syscall6(long nr, long a, long b, long c, long d, long e,
 }
 
 /* At most three arguments, which are in rdi, rsi and rdx. */
-#define _KML_CALL_3(nr, ...) do {							\
-	if (kml_entry)									\
-		asm volatile(_KML_JUMP							\
-			     : "+a"(nr), __VA_ARGS__					\
-			     : [to] "m"(kml_entry_3)					\
-			     : "rcx", "r8", "r9", "r10", "r11", "cc", "memory");	\
-	else										\
-		asm volatile("syscall"							\
-			     : "+a"(nr), __VA_ARGS__					\
-			     :: "rcx", "r11", "cc", "memory");				\
-} while (0)
+#define _KML_CALL_3(nr, ...)							\
+	asm volatile(_KML_JUMP							\
+		     : "+a"(nr), __VA_ARGS__					\
+		     : [to] "m"(kml_entry_3)					\
+		     : "rcx", "r8", "r9", "r10", "r11", "cc", "memory")
 
 static inline long kml_syscall3(long nr, long a, long b, long c)
 {

@@ -9,10 +9,12 @@ import subprocess
 import time
 
 SHIMOS_IOC_MEMORY = 1 << 30 | 16 << 16 | 0xB7 << 8 | 11
+#: Of the interface, in kernel/include/uapi/shimos.h.
+VERSION = 2
 MIB = 1 << 20
 
 web = json.loads(subprocess.check_output(["shimos", "show", "web", "--json"]))
-target = array.array("I", [16, 1, web["id"], 0])  # struct shimos_target
+target = array.array("I", [16, VERSION, web["id"], 0])  # struct shimos_target
 memory = fcntl.ioctl(os.open("/dev/shimos", os.O_RDWR), SHIMOS_IOC_MEMORY, target)
 
 

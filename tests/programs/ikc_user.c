@@ -202,7 +202,7 @@ static void errors(__u32 peer)
 	size_t page = 4096, ring = (ikc_ring_bytes(SLOTS, SLOT_SIZE) + page - 1) & -page;
 
 	say("version", ioctl(fd, IKC_IOC_OPEN, &wrong) ? errno : 0);
-	say("right_version", wrong.hdr.version);
+	say("right_version", wrong.hdr.version == IKC_VERSION);
 	wrong.hdr.size = 1;
 	say("size", ioctl(fd, IKC_IOC_OPEN, &wrong) ? errno : 0);
 	say("right_size", wrong.hdr.size == sizeof(wrong));

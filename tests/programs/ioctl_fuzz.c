@@ -73,19 +73,22 @@ static void check_headers(void)
 		expect(ioctl(fd, calls[i], NULL), EFAULT, "null pointer", calls[i]);
 		expect(ioctl(fd, calls[i], (void *)-4096L), EFAULT, "kernel pointer",
 		       calls[i]);
-		expect(ioctl(fd, calls[i] ^ (1UL << 16), arg), ENOTTY, "other size",
+		hdr->size = _IOC_SIZE(calls[i]) + 1;
+		expect(ioctl(fd, calls[i] ^ (1UL << 16), arg), EPROTO, "other size",
 		       calls[i]);
 		expect(ioctl(fd, calls[i] ^ 0x40, arg), ENOTTY, "unknown number",
 		       calls[i]);
-		if (i < 2)
-			continue;	/* INFO and ERROR take every version */
+		if (calls[i] == SHIMOS_IOC_ERROR)
+			continue;	/* takes every version */
 		hdr->size = _IOC_SIZE(calls[i]);
 		hdr->version = 77;
 		expect(ioctl(fd, calls[i], arg), EPROTO, "wrong version", calls[i]);
+		if (hdr->size != _IOC_SIZE(calls[i]) || hdr->version != SHIMOS_ABI_VERSION)
+			expect(0, EPROTO, "right header not written", calls[i]);
 		if (calls[i] != SHIMOS_IOC_WAIT)
 			expect_text("version 77");
 		hdr->version = SHIMOS_ABI_VERSION;
-		if (calls[i] != SHIMOS_IOC_CREATE)
+		if (calls[i] != SHIMOS_IOC_CREATE && calls[i] != SHIMOS_IOC_INFO)
 			expect(ioctl(fd, calls[i], arg), ENOENT, "no such id", calls[i]);
 	}
 }
@@ -99,9 +102,13 @@ static void check_page_end(void)
 	size_t i;
 
 	munmap(map + page, page);
-	for (i = 0; i < CALLS; i++)
-		expect(ioctl(fd, calls[i], map + page - 8), EFAULT, "cut argument",
-		       calls[i]);
+	for (i = 0; i < CALLS; i++) {
+		struct shimos_header *hdr = (void *)(map + page - sizeof(*hdr));
+
+		hdr->size = _IOC_SIZE(calls[i]);
+		hdr->version = SHIMOS_ABI_VERSION;
+		expect(ioctl(fd, calls[i], hdr), EFAULT, "cut argument", calls[i]);
+	}
 }
 
 /* Random fields behind a right header; never a START that could succeed. */

@@ -159,7 +159,7 @@ int main(int argc, char **argv)
 	if (direct && ret)
 		errx(1, "not trusted: %s", strerror(-ret));
 	if (!direct)
-		kml_entry = 0;
+		kml_use_syscall();
 	snprintf(path, sizeof(path), "%s/kml_bench", argv[1]);
 	file = path;
 	memset(buffer, 'x', sizeof(buffer));

@@ -48,13 +48,12 @@ static double loop(long n)
 
 static void measure(long n)
 {
-	unsigned long entry = kml_entry;
-	double direct = loop(n), by_syscall;
+	double direct, by_syscall;
 
-	kml_entry = 0;
+	kml_use_syscall();
 	loop(n / 10);
 	by_syscall = loop(n);
-	kml_entry = entry;
+	kml_init();
 	loop(n / 10);
 	direct = loop(n);
 	printf("syscall %.1f direct %.1f\n", by_syscall, direct);

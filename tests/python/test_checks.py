@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import checks
+from lab import checks, tier
 from lab.command import CommandError
 
 
@@ -14,7 +14,7 @@ from lab.command import CommandError
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What a check reads; results are kept beside it."""
     monkeypatch.setattr(checks, "CACHE", tmp_path)
-    monkeypatch.delenv("SHIMOS_TEST_ALL", raising=False)
+    monkeypatch.delenv(tier.ALL_VARIABLE, raising=False)
     (tmp_path / "input").write_text("first")
     return tmp_path / "input"
 
@@ -29,7 +29,7 @@ def test_what_passed_is_not_done_again(file: Path, monkeypatch: pytest.MonkeyPat
     file.write_text("second")
     assert [unchanged(), unchanged()] == [False, True]
     assert done == ["first", "second"]
-    monkeypatch.setenv("SHIMOS_TEST_ALL", "1")
+    monkeypatch.setenv(tier.ALL_VARIABLE, "1")
     assert not unchanged()
 
 
@@ -42,10 +42,10 @@ def test_what_failed_is_done_again(file: Path, monkeypatch: pytest.MonkeyPatch) 
             checks.unless_unchanged("name", [file], fails)
     assert not checks.unless_unchanged("name", [file], lambda: None)
     # It failed this time, with nothing changed: what is known of it does not count any more.
-    monkeypatch.setenv("SHIMOS_TEST_ALL", "1")
+    monkeypatch.setenv(tier.ALL_VARIABLE, "1")
     with pytest.raises(CommandError):
         checks.unless_unchanged("name", [file], fails)
-    monkeypatch.delenv("SHIMOS_TEST_ALL")
+    monkeypatch.delenv(tier.ALL_VARIABLE)
     assert not checks.unless_unchanged("name", [file], lambda: None)
 
 

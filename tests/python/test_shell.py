@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pexpect
+import socket
+import subprocess
+from collections.abc import Callable, Iterator
+
 import pytest
+from pexpect.socket_pexpect import SocketSpawn
 
 from lab import shell
 from lab.shell import Shell, ShellTimeout
@@ -14,20 +18,31 @@ while IFS= read -r line; do IFS= read -r next; eval "$line"; [ -z "$next" ] || e
 """
 
 
-def _shell(monkeypatch: pytest.MonkeyPatch, revived: list[int] | None) -> Shell:
+Revived = Callable[[], None]
+
+
+@pytest.fixture
+def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Revived | None], Shell]]:
+    """A shell of that program, at a socket as a machine's are: a terminal of our own would mean a fork."""
     monkeypatch.setattr(shell, "_START_SECONDS", 0.5)
-    channel = pexpect.spawn("bash", ["-c", _DEAF], echo=False, timeout=5)
-    channel.delaybeforesend = None
-    return Shell(channel, "deaf", revived=None if revived is None else lambda: revived.append(1))
+    ours, theirs = socket.socketpair()
+    with (
+        ours,
+        theirs,
+        subprocess.Popen(["bash", "-c", _DEAF], stdin=theirs.fileno(), stdout=theirs.fileno()) as process,
+    ):
+        channel = SocketSpawn(ours, timeout=5)
+        channel.delaybeforesend = None
+        yield lambda revived: Shell(channel, "deaf", revived=revived)
+        process.kill()
 
 
-def test_late_input_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_input_is_counted(deaf: Callable[[Revived | None], Shell]) -> None:
     counted: list[int] = []
-    deaf = _shell(monkeypatch, counted)
-    assert deaf.run("echo heard; exit 3", check=False).output == "heard\r\n"
+    assert deaf(lambda: counted.append(1)).run("echo heard; exit 3", check=False).output == "heard\n"
     assert counted == [1]
 
 
-def test_late_input_is_an_error_where_it_would_be_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_late_input_is_an_error_where_it_would_be_ours(deaf: Callable[[Revived | None], Shell]) -> None:
     with pytest.raises(ShellTimeout, match="does not answer"):
-        _shell(monkeypatch, None).run("echo heard")
+        deaf(None).run("echo heard")

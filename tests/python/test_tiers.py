@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from lab import tier
 from lab.paths import SRC
 from tests.support import tiers
 
@@ -15,7 +16,7 @@ from tests.support import tiers
 def collected(everything: bool) -> set[str]:
     """The ids of all tests that would run."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
-    environment |= {tiers.ALL_VARIABLE: "1" if everything else "0"}
+    environment |= {tier.ALL_VARIABLE: "1" if everything else "0"}
     command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "tests")
     said = subprocess.run(command, cwd=SRC, env=environment, check=True, capture_output=True, text=True).stdout
     return {line for line in said.splitlines() if "::" in line}
@@ -37,7 +38,7 @@ def test_every_function_runs_by_default() -> None:
 
 def test_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first length is that of --all."""
-    monkeypatch.delenv(tiers.ALL_VARIABLE, raising=False)
+    monkeypatch.delenv(tier.ALL_VARIABLE, raising=False)
     assert tiers.rounds(50, 8) == 8
-    monkeypatch.setenv(tiers.ALL_VARIABLE, "1")
+    monkeypatch.setenv(tier.ALL_VARIABLE, "1")
     assert tiers.rounds(50, 8) == 50

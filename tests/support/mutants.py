@@ -48,7 +48,9 @@ class Mutation:
         if path.parts[0] == "kernel" and path.suffix == ".c":
             return f"shimos_{path.parts[1]}.ko"
         if path.parts[:2] == ("tests", "modules") and path.suffix == ".c":
-            return f"tests/modules/{path.stem}.ko"
+            # One of several files lies in a folder with the module's name.
+            name = path.stem if len(path.parts) == 3 else f"shimos_{path.parts[2]}"
+            return f"tests/modules/{name}.ko"
         raise MutationError(f"{self.file}: not the source of one module")
 
     def apply(self, tree: Path) -> None:

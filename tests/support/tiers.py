@@ -6,21 +6,16 @@ of another kernel or machine carry ``REPETITION``; at least one of each test mus
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
-#: What ``./test --all`` sets for the tests' processes.
-ALL_VARIABLE = "SHIMOS_TEST_ALL"
+from lab.tier import everything
+
+__all__ = ["REPETITION", "everything", "on_machines", "rounds"]
 
 #: Mark of a parameter that only ``./test --all`` runs: pytest.param(..., marks=REPETITION).
 REPETITION = pytest.mark.repetition
-
-
-def everything() -> bool:
-    """Whether all repetitions were asked for."""
-    return os.environ.get(ALL_VARIABLE) == "1"
 
 
 def rounds(everyone: int, few: int) -> int:

@@ -1,7 +1,7 @@
 """A partition that lies about its shared devices: what the owner and all others must survive.
 
 The partition ``web`` has a module in place of the transport (see
-tests/modules/shimos_hostile_user.c) and two disks, of which one is attacked; ``db`` is a
+tests/modules/hostile_user) and two disks, of which one is attacked; ``db`` is a
 partition that behaves, with a disk of its own.
 """
 
@@ -274,6 +274,19 @@ def test_removal_that_is_not_answered(stage: Stage) -> None:
     stage.assert_others_work()
     # It is the host's own again.
     stage.machine.run("dd if=/dev/zero of=/dev/ram0 count=1 2>/dev/null")
+    stage.finish()
+
+
+def test_start_while_it_is_removed(stage: Stage) -> None:
+    """A device that is taken away by force is not started again, although its user has not let go of it yet."""
+    stage.tell("mute 1")
+    stage.machine.run(f"(shimos detach web --id {stage.victim} --force >/tmp/said 2>&1; echo $? >/tmp/ended) & :")
+    stage.web.run("until grep -qx 'removals 1' /proc/hostile; do usleep 20000; done")
+    refused = stage.tell(f"start {stage.victim}", check=False)["refused"]
+    assert refused != "0", "it was started again"
+    assert stage.device(stage.victim)["state"] == "leaving"
+    stage.machine.run("until grep -qx 0 /tmp/ended; do sleep 0.1; done", timeout=30)
+    stage.assert_others_work()
     stage.finish()
 
 

@@ -12,6 +12,8 @@ from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, show, s
 from lab.stage.traffic import area, assert_correct, ikc, kernels, send_all, two_kernels
 from tests.support.tiers import rounds
 
+#: Of the area and the interface, in kernel/include/uapi/shimos_ikc.h.
+VERSION = 2
 #: Packets from each kernel to each other.
 PACKETS = rounds(1_000_000, 100_000)
 
@@ -196,10 +198,10 @@ def test_wrong_version(machine: Machine) -> None:
         try:
             start(machine, "web")
             log = machine.run("shimos logs web").output
-            assert "IKC area has version 77" in log and "knows version 1" in log, log
+            assert "IKC area has version 77" in log and f"knows version {VERSION}" in log, log
             assert "takes no part in inter-kernel communication" in log
             refused(machine, "shimos ping -c 1 web", "web")
         finally:
-            found[0].command("version 1")
+            found[0].command(f"version {VERSION}")
             machine.run("shimos rm --force web", check=False)
     machine.assert_dmesg_clean()

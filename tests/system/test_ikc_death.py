@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from lab import faults
 from lab.machine import Machine
 from lab.stage.partitions import Resources, initrd_with, remove, start, wait_state
 from lab.stage.traffic import Kernel, area, assert_correct, ikc, kernels, load, send_all, two_kernels
@@ -87,6 +88,23 @@ def test_nonsense_breaks_one_queue(fresh_machine: Machine) -> None:
         db.shell.run("until dmesg | grep -q 'queue 1 is broken: kernel 1 sent'; do sleep 0.1; done")
         assert_correct([host, db], 2_000)
     fresh_machine.assert_dmesg_clean()
+
+
+@pytest.mark.machine(kernel="6.1", partitions=["6.1"])
+def test_bells_at_vectors_of_others(fresh_machine: Machine) -> None:
+    """A table that names vectors of the host's, or CPUs of another partition, for its bells: all go on."""
+    boot = fresh_machine.boot_id()
+    with kernels(fresh_machine, (("web", "6.1", "2"), ("db", "6.1", "3"))) as found:
+        _, web, db = found
+        web.command("bells 0 0")
+        web.command("bells 0 3")
+        web.command("bells 2 0")
+        assert "No irq handler" not in db.shell.run("dmesg").output
+        assert fresh_machine.boot_id() == boot
+        send_all(found, 1_000, "shared")
+        assert_correct(found, 1_000)
+    bad = [line for line in faults.unclean(fresh_machine.dmesg()) if "No irq handler for vector" not in line]
+    assert not bad, bad
 
 
 def test_everything_shared_is_wrecked(fresh_machine: Machine) -> None:

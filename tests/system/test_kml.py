@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,6 +11,7 @@ from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED, both
 from lab.stage.partitions import WAIT_FOR, refused
 from tests.support import tiers
+from tests.support.kml_machines import make_machine  # noqa: F401  the fixture of this file
 from tests.support.tiers import rounds
 
 WILD = (
@@ -21,18 +22,20 @@ WILD = (
 )
 
 #: What is another way in the kernel on these machines: entry and exit, promotion, faults and traps.
-DIFFERENT = ("test_mode", "test_the_stock_way", "test_wild_programs")
+DIFFERENT = ("test_mode", "test_the_stock_way", "test_wild_programs", "test_flags_in_calls", "test_no_probes")
+
+#: What of ours runs where neither the stack nor GS are the kernel's.
+ENTRIES = (
+    *("kml_stubs", "kml_handle", "kml_nmi", "kml_debug", "kml_machine_check"),
+    *("kml_call", "kml_call_3", "kml_syscall", "kml_return", "kml_not_fast"),
+)
+#: The flag for alignment checks, which at CPL 0 lifts SMAP.
+AC = 1 << 18
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Choose the machines for each test."""
     tiers.on_machines(metafunc, list(kml.MACHINES), {"6.1": DIFFERENT, "6.12-intel": DIFFERENT})
-
-
-@pytest.fixture(scope="module")
-def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
-    """Each kind of machine, for all tests of this file."""
-    return lambda: kml.start(**kml.MACHINES[request.param])
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +97,46 @@ def test_wild_programs(machine: Machine) -> None:
 
     assert ends(TRUSTED) == ends(PROGRAMS)
     assert not [end for end in ends(TRUSTED) if int(end.split()[1]) <= 128], "not killed"
+
+
+@pytest.fixture
+def looking(machine: Machine) -> Iterator[Machine]:
+    """The machine, with a look at the kernel below a trusted program: tests/modules/shimos_kml_look.c."""
+    machine.run(f"insmod {PROGRAMS}/{machine.versions[machine.flavour]}/shimos_kml_look.ko")
+    yield machine
+    machine.run("rmmod shimos_kml_look")
+
+
+@pytest.mark.parametrize("flag", ["nt", "ac", "df"])
+def test_flags_in_calls(looking: Machine, flag: str) -> None:
+    """A direct call masks what SYSCALL does: with NT the kernel dies at its next iret, with AC SMAP is off."""
+    assert looking.run(f"{TRUSTED}/kml_flags call {flag}").lines == ["not set"]
+
+
+def test_flags_in_interrupts(looking: Machine) -> None:
+    """What the program is interrupted for does not run with its AC."""
+    looking.run(f"taskset -c 2 {TRUSTED}/kml_flags spin ac >/dev/null 2>&1 & {kml.UNTIL_TRUSTED}")
+    pid = looking.run(f"{PROGRAMS}/kml_call tasks").output.strip()
+    # Until it has spun for a while: all its time is user time, at CPL 0 as at CPL 3.
+    looking.run(f"until [ $(awk '{{ print $14 + $15 }}' /proc/{pid}/stat) -gt 20 ]; do sleep 0.05; done")
+    seen = looking.run("for i in $(seq 50); do echo flags 2 >/proc/kml_look; grep ipi /proc/kml_look; done").lines
+    looking.run(f"kill -9 {pid}; {WAIT_FOR} exit {pid}")
+    assert len(seen) == 50
+    assert not [line for line in seen if int(line.split()[1], 0) & AC]
+
+
+def test_no_probes(looking: Machine) -> None:
+    """The kernel refuses kprobes where their breakpoint would be the end of it."""
+    for symbol in ENTRIES:
+        refused(looking, f"echo probe {symbol} >/proc/kml_look", "invalid argument")
+    looking.run("echo probe kml_arch_enter >/proc/kml_look")
+
+
+@pytest.mark.parametrize("segment", ["user", "kernel"])
+def test_32_bit_code(machine: Machine, segment: str) -> None:
+    """It cannot run in kernel mode, and is not taken for 64-bit code there: it ends by SIGSEGV."""
+    assert machine.run(f"{PROGRAMS}/kml_code32 {segment}", check=False).status == 33
+    assert machine.run(f"{TRUSTED}/kml_code32 {segment}", check=False).status == 139
 
 
 def test_shell(machine: Machine) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
@@ -11,6 +11,7 @@ from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
 from lab.stage.partitions import WAIT_FOR, refused
 from tests.support import tiers
+from tests.support.kml_machines import make_machine  # noqa: F401  the fixture of this file
 from tests.support.tiers import rounds
 
 NO_CHILD = "/sys/module/shimos_kml/parameters/no_child"
@@ -26,12 +27,6 @@ DIFFERENT = {
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Choose the machines for each test."""
     tiers.on_machines(metafunc, ["6.12", "6.1", "6.12-intel"], DIFFERENT)
-
-
-@pytest.fixture(scope="module")
-def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
-    """Each kind of machine, for all tests of this file."""
-    return lambda: kml.start(**kml.MACHINES[request.param])
 
 
 @pytest.fixture(autouse=True)

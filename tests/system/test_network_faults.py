@@ -10,7 +10,7 @@ from lab.devices import Nic
 from lab.machine import Machine
 from lab.stage.devices import device, devices
 from lab.stage.lan import CHECK, PING, PORT, Lan, bridge, ip4, net_initrd
-from lab.stage.partitions import Resources, remove, wait_state
+from lab.stage.partitions import PROGRAMS, Resources, remove, wait_state
 from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(nics=[Nic()])
@@ -114,6 +114,28 @@ def test_attach_and_detach(machine: Machine) -> None:
         assert machine.run("ls /sys/class/net | grep shm").lines == ["shm-web0"]
         assert web.run("ls -1 /sys/class/net").lines == ["eth0", "lo"]
         assert machine.mem_free() > free - Resources.SLACK
+    machine.assert_dmesg_clean()
+
+
+def test_start_while_network_is_locked(machine: Machine) -> None:
+    """A driver gets its answer although the owner's RTNL is held: its own kernel's is, and the owner may wait for that."""
+    with bridge(machine) as lan:
+        web = lan.start("web", "6.12", "2")
+        machine.run(f"insmod {PROGRAMS}/{machine.versions[machine.flavour]}/shimos_rtnl_hold.ko")
+        driver = "/sys/bus/virtio/drivers/virtio_net"
+        net = web.run(f"ls {driver} | grep virtio").output.strip()
+        web.run(f"echo {net} >{driver}/unbind")
+        assert device(machine, "web")["state"] == "offered"
+        machine.run("echo 1 >/proc/rtnl_hold")
+        try:
+            web.run(f"echo {net} >{driver}/bind", timeout=60)
+            state = device(machine, "web")["state"]
+        finally:
+            machine.run("echo 0 >/proc/rtnl_hold && rmmod shimos_rtnl_hold")
+        assert state == "running", state
+        web.run(f"ip link set eth0 up && ip addr add {ip4('web')}/24 dev eth0")
+        lan.exchange("web", "host", 4 * MIB)
+        lan.exchange("host", "web", 4 * MIB)
     machine.assert_dmesg_clean()
 
 

@@ -342,3 +342,30 @@ def test_modules_come_and_go(machine: Machine) -> None:
         for console in (web, db):
             assert_clean(console)
     machine.run("rmmod brd")
+
+
+def test_number_used_again(machine: Machine) -> None:
+    """Whoever gets the number of a partition that was removed is offered nothing of what that had, however late the owner looks."""
+    initrd = owner_initrd(machine, "6.1", {"/stall.ko": "shimos_ikc_stall.ko"})
+    before = Resources(machine)
+    web, db = (start_kernel(machine, name, cpu, initrd) for name, cpu in (("web", "2"), ("db", "3")))
+    make_owner(web)
+    web.run("insmod /stall.ko && shimos attach db --disk /dev/ram0")
+    db.run(_APPEARS.format("vda"))
+    db.close()
+    web.run("echo 1 >/proc/ikc_stall")
+    machine.run("shimos kill db")
+    web.run("until grep -qx stalled /proc/ikc_stall; do usleep 20000; done")
+    # It has the disk still, but hears no more of db.
+    machine.run("shimos rm db", timeout=60)
+    other = start_kernel(machine, "other", "3", initrd)
+    web.run("echo 0 >/proc/ikc_stall")
+    web.run("until shimos devices --json | grep -q '^\\[\\]$\\|running'; do usleep 50000; done")
+    assert web.run("shimos devices --json").output.strip() == "[]", "it offers the disk to whoever has the number now"
+    other.run("test ! -e /sys/block/vda")
+    assert_clean(web)
+    machine.release_consoles()
+    for name in ("web", "other"):
+        remove(machine, name)
+    before.assert_back()
+    machine.assert_dmesg_clean()

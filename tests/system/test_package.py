@@ -16,7 +16,7 @@ IN_TOOL = (
     *("man1/shimos-run.1.gz", "man1/shimos-trust-run.1.gz", "completions/shimos"),
 )
 HEADERS = ("ikc.h", "ring.h", "atomics.h", "shimos_ikc.h", "kml.h", "shimos_kml.h")
-MODULES = {"shimos_ikc", "shimos_kloader", "shimos_agent", "shimos_virtio", "shimos_backend", "shimos_kml"}
+MODULES = {f"shimos_{name}" for name in ("ikc", "kloader", "agent", "virtio", "backend", "kml")}
 
 
 def test_packages(tmp_path: Path) -> None:

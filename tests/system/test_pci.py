@@ -277,6 +277,15 @@ def test_refused_while_in_use(machine: Machine) -> None:
     machine.run(f"ip route del default && ip address flush dev {name} && ip link set {name} down")
 
 
+def test_remapped_interrupts() -> None:
+    """A host that remaps interrupts is told so, whatever domains its kernel has for them."""
+    devices, iommu = DEVICES[1:2], ("-machine", "kernel-irqchip=split", "-device", "intel-iommu,intremap=on,eim=off")
+    with Machine(cmdline="intel_iommu=on iommu=pt nox2apic", pci=devices, extra=iommu) as machine:
+        assert "DMAR-IR: Enabled IRQ remapping" in machine.dmesg()
+        pci_refused(machine, [SLOW_DISK], "remaps interrupts", "intremap=off")
+        machine.assert_dmesg_clean()
+
+
 def test_translating_iommu() -> None:
     """An IOMMU that translates: refused with the way out; one that does not: fine."""
     devices, iommu = DEVICES[1:2], ("-device", "intel-iommu,intremap=off")

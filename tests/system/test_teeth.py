@@ -20,6 +20,7 @@ from tests.support.mutants import Mutation
 from tests.support.tiers import REPETITION
 from tests.system import (
     test_device_hostile,
+    test_device_unwanted,
     test_disk_faults,
     test_disks,
     test_errors,
@@ -88,7 +89,7 @@ def one_death(machine: Machine) -> None:
         test_owner.test_owner_ends_in_io(machine)
 
 
-_HOSTILE = "tests/modules/shimos_hostile_user.c"
+_HOSTILE = "tests/modules/hostile_user/load.c"
 _FAIL = "\tsmp_store_mb(d->dead, true);"
 _SLEEP = "\t{ extern void msleep(unsigned int msecs); msleep(15000); }\n"
 
@@ -144,8 +145,26 @@ TEETH = [
     tooth(
         "killed-user-still-served",
         hostile(test_device_hostile.test_killed_while_fuzzing),
-        mutation("kernel/backend/core.c", "\tstop(b);\n\tpkt = take_request(b);", "\tpkt = take_request(b);"),
+        mutation(
+            "kernel/backend/core.c",
+            "\tbackend_stop(b);\n\tpkt = backend_take_request(b);",
+            "\tpkt = backend_take_request(b);",
+        ),
         "has not come back",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "started-while-it-leaves",
+        hostile(test_device_hostile.test_start_while_it_is_removed),
+        mutation("kernel/backend/core.c", "\tif (b->ending)\n\t\treturn -ESHUTDOWN;\n", ""),
+        "it was started again",
+        partitions=["6.1"],
+    ),
+    tooth(
+        "any-device-accepted",
+        test_device_unwanted.test_unwanted_devices,
+        mutation("kernel/virtio/accept.c", "\tif (!kind)\n\t\tret = -EINVAL;\n\telse if", "\tif"),
+        "a console was accepted",
         partitions=["6.1"],
     ),
     tooth(
@@ -220,8 +239,8 @@ TEETH = [
         test_ikc_user.test_peer_dies,
         mutation(
             "kernel/ikc/channel.c",
-            "static void hang_up(struct ikc_channel *ch)\n{\n",
-            "static void hang_up(struct ikc_channel *ch)\n{\n" + _SLEEP,
+            "static void ikc_channel_hang_up(struct ikc_channel *ch)\n{\n",
+            "static void ikc_channel_hang_up(struct ikc_channel *ch)\n{\n" + _SLEEP,
         ),
         "no error .* after the end of the program",
         partitions=["6.1"],

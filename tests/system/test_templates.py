@@ -119,12 +119,17 @@ def emulator(tag: str) -> tuple[int, Path] | None:
     return None
 
 
+def is_begun(found: tuple[int, Path] | None) -> bool:
+    """Whether it has come so far that it ends with its maker: it makes the machine's memory after that."""
+    return found is not None and (found[1] / "ram").exists()
+
+
 def test_a_template_whose_maker_was_killed_is_never_used() -> None:
     """kill -9 while it is made: nothing is left running, and it is made anew."""
     tag = f"torn={os.getpid()}-{time.monotonic_ns()}"
     maker = subprocess.Popen([sys.executable, "-c", _MAKER.format(tag=tag)], cwd=SRC)
     deadline = time.monotonic() + 120
-    while not (found := emulator(tag)) and time.monotonic() < deadline:
+    while not is_begun(found := emulator(tag)) and time.monotonic() < deadline:
         time.sleep(0.05)
     maker.kill()
     maker.wait()
