@@ -73,6 +73,19 @@ check-vring: ## unit tests, fuzzing and deaths of the ends of virtqueues, with s
 		-o $(BUILD)/vring/check $(VRING_TESTS)
 	$(BUILD)/vring/check
 
+# The layer's logic, with a core around it that is made up.
+LAYER_TESTS = $(wildcard tests/host/layer/*.c) tests/host/common/check.c \
+	kernel/spumone/layer/timer.c kernel/spumone/layer/arch/x86/vectors.c
+
+.PHONY: check-layer
+check-layer: ## unit tests and fuzzers of SPUMONE's layer, with sanitizers
+	mkdir -p $(BUILD)/layer
+	$(CC) -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
+		-fsanitize=address,undefined -fno-sanitize-recover -pthread \
+		-Ikernel/include -Ikernel/spumone/layer -Itests/host/common -Itests/host/layer \
+		-o $(BUILD)/layer/check $(LAYER_TESTS)
+	$(BUILD)/layer/check
+
 check-model: ## all interleavings of IKC's ring and allocator, in small scenarios
 	mkdir -p $(BUILD)/model
 	$(CC) $(IKC_FLAGS) -O2 -include tests/host/model/model.h -Itests/host/model \

@@ -113,6 +113,11 @@ def vring_tests() -> None:
     _make("check-vring")
 
 
+def layer_tests() -> None:
+    """SPUMONE's layer: unit tests and fuzzers of its logic, with sanitizers."""
+    _make("check-layer")
+
+
 def ikc_model() -> None:
     """IKC: all interleavings of ring and allocator."""
     _make("check-model")
@@ -147,6 +152,7 @@ _CHAINS: tuple[tuple[Check, ...], ...] = (
     (vring_tests,),
     (ikc_tests,),
     (unit_tests,),
+    (layer_tests,),
     (library,),
     (ruff,),
     (shell_scripts,),

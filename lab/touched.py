@@ -35,6 +35,7 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("LICENSE", _NOTHING),
     (".gitignore", _NOTHING),
     ("kernel/kml/*", _KML),
+    ("kernel/spumone/*", _system("layer", "package")),
     ("kernel/backend/*", _DEVICES),
     ("kernel/virtio/*", _DEVICES),
     ("kernel/kloader/passthrough*", _system("pci", "life")),

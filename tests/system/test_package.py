@@ -16,7 +16,7 @@ IN_TOOL = (
     *("man1/shimos-run.1.gz", "man1/shimos-trust-run.1.gz", "completions/shimos"),
 )
 HEADERS = ("ikc.h", "ring.h", "atomics.h", "shimos_ikc.h", "kml.h", "shimos_kml.h")
-MODULES = {f"shimos_{name}" for name in ("ikc", "kloader", "agent", "virtio", "backend", "kml")}
+MODULES = {f"shimos_{name}" for name in ("ikc", "kloader", "agent", "virtio", "backend", "kml", "spumone")}
 
 
 def test_packages(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the layer and the module that launches it tell each other.  Both are built
+ * together, so nothing here has a version; the module checks the sizes.
+ */
+#ifndef _SHIMOS_LAYER_ABI_H
+#define _SHIMOS_LAYER_ABI_H
+
+#ifdef __KERNEL__
+#include <linux/types.h>
+#else
+#include <stdint.h>
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+#endif
+
+#define LAYER_PAGE	4096
+#define LAYER_MAGIC	0x726579616c656f6dull
+#define LAYER_VECTORS	256
+
+/*
+ * The layer's own vector, which Linux never sees.  Linux has it for posted
+ * interrupts, which only Intel's processors have.
+ */
+#define LAYER_VECTOR	0xf2
+
+/* What Linux calls the layer for, as a number in a register. */
+enum layer_call {
+	LAYER_CALL_LEAVE = 1,	/* be gone; Linux goes on as it is */
+	LAYER_CALL_TIMER,	/* look at layer_shared.deadline */
+	LAYER_CALL_TIMER_ON,	/* the local timer is the layer's from now on */
+	LAYER_CALL_TIMER_OFF,	/* it is Linux's again, and not armed */
+};
+
+/* How many of each an instance has seen.  Only it writes them. */
+struct layer_counts {
+	u64 exits;
+	u64 interrupts;		/* exits for one, of which */
+	u64 masked;		/* came while Linux had them disabled */
+	u64 nmis;
+	u64 calls;
+	u64 given_back;		/* vectors put back into the local APIC */
+	u64 interrupted;	/* deliveries that an exit came into */
+	u64 merged;		/* vectors that came again while they waited */
+	u64 strangers;		/* vectors that nobody owns */
+	u64 armed;		/* times the timer was set */
+	u64 fired;
+	u64 ticks;		/* of Linux, that were due */
+	u64 late_max;		/* the latest, in cycles */
+	u32 given[LAYER_VECTORS];	/* deliveries to Linux */
+};
+
+/*
+ * One page that Linux and its CPU's instance both write.  The instance reads each
+ * field once and trusts none.
+ */
+struct layer_shared {
+	u64 deadline;		/* Linux: when it wants its next tick, in cycles; 0: never */
+	u64 armed;		/* layer: what the timer is set for; 0: not */
+	u64 died;		/* layer: 0, or 1 + the exception or exit that ended it */
+	u64 died_at;		/* layer: the address */
+	u64 died_info;
+	struct layer_counts counts;
+};
+
+/* Written by the module before the launch, and never again. */
+struct layer_params {
+	u64 apic;		/* virtual address of the local APIC; 0: x2APIC */
+	u64 shared;		/* virtual address of struct layer_shared */
+	u64 vmcb;		/* physical address of layer_vmcb */
+	u64 timer_scale;	/* ticks of the local timer a cycle, 32 bits behind the point */
+	u64 leave;		/* where the module takes it away */
+};
+
+/* At the beginning of the image.  All are offsets from there. */
+struct layer_header {
+	u64 magic;
+	u64 enter;		/* layer_enter() */
+	u64 data;		/* here what is read and run ends, and each instance's own begins */
+	u64 params;
+	u64 vmcb;
+	u64 vmcb_msrs;
+	u64 stored;		/* bytes in the file; the rest is zero */
+	u64 size;		/* whole pages */
+};
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Putting the layer under a running CPU by AMD's SVM, and taking it away (AMD64 APM
+ * volume 2, chapter 15).
+ */
+#include <linux/smp.h>
+#include <asm/apic.h>
+#include <asm/apicdef.h>
+#include <asm/cpufeature.h>
+#include <asm/desc.h>
+#include <asm/debugreg.h>
+#include <asm/msr.h>
+#include <asm/special_insns.h>
+
+#include "../../spumone.h"
+#include "call.h"
+#include "../../layer/arch/x86/svm.h"
+
+#define SVM_ATTRIBUTES_CODE	0xa9b	/* 64 bits, present, accessed */
+#define SVM_ATTRIBUTES_DATA	0xc93
+
+const char *spumone_arch_timer(void)
+{
+	return "lapic";
+}
+
+static int svm_check_here(void)
+{
+	u64 value;
+
+	rdmsrl(MSR_VM_CR, value);
+	if (value & BIT(4))	/* SVMDIS */
+		return -EPERM;
+	rdmsrl(MSR_EFER, value);
+	return value & EFER_SVME ? -EBUSY : 0;
+}
+
+static void svm_check_there(void *ret)
+{
+	*(int *)ret = svm_check_here();
+}
+
+int spumone_arch_check(unsigned int cpu, struct complaint *c)
+{
+	int ret;
+
+	if (!boot_cpu_has(X86_FEATURE_SVM))
+		return shimos_refuse(c, -ENODEV,
+				     "this processor has no SVM, or the firmware hides it: AMD's have, look for 'SVM mode' in the firmware's settings");
+	if (!boot_cpu_has(X86_FEATURE_ARAT))
+		return shimos_refuse(c, -ENODEV,
+				     "this processor's local timer stops in deep sleep (no ARAT)");
+	if (boot_cpu_has(X86_FEATURE_TSC_DEADLINE_TIMER))
+		return shimos_refuse(c, -ENODEV,
+				     "this kernel uses the local timer's TSC deadline mode, which is not supported yet: boot it with lapic=notscdeadline");
+	smp_call_function_single(cpu, svm_check_there, &ret, 1);
+	if (ret == -EPERM)
+		return shimos_refuse(c, ret,
+				     "the firmware has locked SVM: switch it on in the firmware's settings");
+	if (ret == -EBUSY)
+		return shimos_refuse(c, ret,
+				     "virtual machines run on this host (kvm_amd): stop them, or: rmmod kvm_amd");
+	return 0;
+}
+
+/* A copy of the page in which the switch is, at its address. */
+int spumone_arch_map_switch(struct spumone_cpu *s)
+{
+	u64 page = (u64)spumone_arch_switch_in & PAGE_MASK;
+
+	memcpy(s->code, (void *)page, PAGE_SIZE);
+	return spumone_arch_map(s, page, __pa(s->code), false, true);
+}
+
+u64 spumone_arch_leave_address(void)
+{
+	return (u64)spumone_arch_switch_out;
+}
+
+u64 spumone_arch_controller(void)
+{
+	u64 value;
+
+	rdmsrl(MSR_IA32_APICBASE, value);
+	return value & X2APIC_ENABLE ? 0 : value & MSR_IA32_APICBASE_BASE;
+}
+
+static void svm_segment(struct svm_segment *s, u16 selector, u16 attributes)
+{
+	s->selector = selector;
+	s->attributes = attributes;
+	s->limit = attributes ? U32_MAX : 0;
+	s->base = 0;
+}
+
+static void svm_fill_intercepts(struct svm_vmcb *vmcb, u64 msr_map)
+{
+	vmcb->control.intercept_3 = SVM_3_INTR | SVM_3_NMI | SVM_3_MSR | SVM_3_SHUTDOWN;
+	vmcb->control.intercept_4 = SVM_4_VMRUN | SVM_4_VMMCALL | SVM_4_VMLOAD | SVM_4_VMSAVE |
+				    SVM_4_STGI | SVM_4_CLGI | SVM_4_SKINIT;
+	vmcb->control.msr_map = msr_map;
+	vmcb->control.asid = 1;
+	vmcb->control.tlb = SVM_TLB_FLUSH_ALL;
+	vmcb->control.interrupt = SVM_V_MASKING;
+}
+
+/* Linux as it is just now; where it goes on is filled in by the layer's entry. */
+static void svm_fill_state(struct svm_vmcb *vmcb, u64 efer)
+{
+	struct desc_ptr gdt, idt;
+
+	native_store_gdt(&gdt);
+	store_idt(&idt);
+	svm_segment(&vmcb->save.cs, __KERNEL_CS, SVM_ATTRIBUTES_CODE);
+	svm_segment(&vmcb->save.ss, __KERNEL_DS, SVM_ATTRIBUTES_DATA);
+	svm_segment(&vmcb->save.ds, 0, 0);
+	svm_segment(&vmcb->save.es, 0, 0);
+	vmcb->save.gdtr.limit = gdt.size;
+	vmcb->save.gdtr.base = gdt.address;
+	vmcb->save.idtr.limit = idt.size;
+	vmcb->save.idtr.base = idt.address;
+	vmcb->save.cpl = 0;
+	vmcb->save.efer = efer;
+	vmcb->save.cr0 = read_cr0();
+	vmcb->save.cr2 = native_read_cr2();
+	vmcb->save.cr3 = __read_cr3();
+	vmcb->save.cr4 = __read_cr4();
+	get_debugreg(vmcb->save.dr6, 6);
+	get_debugreg(vmcb->save.dr7, 7);
+}
+
+int spumone_arch_enter(struct spumone_cpu *s)
+{
+	const struct layer_header *h = image_header();
+	struct svm_vmcb *vmcb = image_own(s, h->vmcb);
+	int ret = svm_check_here();
+	u64 efer;
+
+	if (ret)
+		return ret;
+	rdmsrl(MSR_EFER, efer);
+	efer |= EFER_SVME;
+	memset(vmcb, 0, sizeof(*vmcb));
+	svm_fill_intercepts(vmcb, __pa(image_own(s, h->vmcb_msrs)));
+	svm_fill_state(vmcb, efer);
+	wrmsrl(MSR_EFER, efer);
+	wrmsrl(MSR_VM_HSAVE_PA, __pa(s->arch));
+	vmcb->save.rflags = X86_EFLAGS_FIXED;
+	spumone_arch_switch_in(s->root, image_address(h->enter));
+	return 0;
+}
+
+void spumone_arch_leave(struct spumone_cpu *s)
+{
+	u64 efer;
+
+	spumone_arch_call_leave();
+	wrmsrl(MSR_VM_HSAVE_PA, 0);
+	rdmsrl(MSR_EFER, efer);
+	wrmsrl(MSR_EFER, efer & ~EFER_SVME);
+}
+
+void spumone_arch_call(enum layer_call call)
+{
+	unsigned long number = call;
+
+	/* VMMCALL, by its bytes: the assembler may not know it */
+	asm volatile(".byte 0x0f, 0x01, 0xd9" : "+a"(number) : : "memory");
+}

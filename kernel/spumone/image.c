@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The layer's image, in memory that nothing else uses.
+ *
+ * What is read and run exists once; each instance has a copy of the rest.  All see it
+ * at one address, which Linux keeps free: no translation of Linux's may stand where the
+ * layer has its own.
+ */
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "spumone.h"
+
+/* Behind the image: the page of the interrupt controller, and the shared one. */
+#define IMAGE_MORE_PAGES	2
+
+static void *image_text;	/* what is read and run */
+static unsigned int image_text_order;
+static void *image_window;	/* where it runs; the rest of it is kept free */
+
+const struct layer_header *image_header(void)
+{
+	return (const void *)spumone_layer_image;
+}
+
+u64 image_address(u64 offset)
+{
+	return (u64)image_window + offset;
+}
+
+void *image_own(struct spumone_cpu *s, u64 offset)
+{
+	return s->own + (offset - image_header()->data);
+}
+
+static int image_check(void)
+{
+	const struct layer_header *h = image_header();
+	u64 len = spumone_layer_image_end - spumone_layer_image;
+
+	/* built with the module: a mistake of ours */
+	return WARN_ON(h->magic != LAYER_MAGIC || h->stored != len || h->data > len ||
+		       h->size < len || !IS_ALIGNED(h->data | h->size, LAYER_PAGE) ||
+		       PAGE_SIZE != LAYER_PAGE) ? -ENOEXEC : 0;
+}
+
+/* The whole window: pages that nobody touches stand where an instance has its own. */
+static void *image_map(void)
+{
+	const struct layer_header *h = image_header();
+	unsigned int i, text = h->data >> PAGE_SHIFT;
+	unsigned int count = (h->size >> PAGE_SHIFT) + IMAGE_MORE_PAGES;
+	struct page **pages = kcalloc(count, sizeof(*pages), GFP_KERNEL);
+	void *window;
+
+	if (!pages)
+		return NULL;
+	for (i = 0; i < count; i++)
+		pages[i] = virt_to_page(image_text + ((u64)min(i, text - 1) << PAGE_SHIFT));
+	window = vmap(pages, count, VM_MAP, PAGE_KERNEL_RO);
+	kfree(pages);
+	return window;
+}
+
+int image_init(void)
+{
+	const struct layer_header *h = image_header();
+	int ret = image_check();
+
+	if (ret)
+		return ret;
+	image_text_order = get_order(h->data);
+	image_text = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, image_text_order);
+	if (!image_text)
+		return -ENOMEM;
+	memcpy(image_text, spumone_layer_image, h->data);
+	image_window = image_map();
+	if (!image_window) {
+		free_pages((unsigned long)image_text, image_text_order);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void image_exit(void)
+{
+	vunmap(image_window);
+	free_pages((unsigned long)image_text, image_text_order);
+}
+
+static int image_map_instance(struct spumone_cpu *s)
+{
+	const struct layer_header *h = image_header();
+	u64 at, controller = spumone_arch_controller();
+	int ret = spumone_arch_root(s) ?: spumone_arch_map_switch(s);
+
+	for (at = 0; !ret && at < h->data; at += PAGE_SIZE)
+		ret = spumone_arch_map(s, image_address(at), __pa(image_text + at), false, true);
+	for (; !ret && at < h->size; at += PAGE_SIZE)
+		ret = spumone_arch_map(s, image_address(at), __pa(image_own(s, at)), true, false);
+	if (!ret && controller)
+		ret = spumone_arch_map(s, image_address(h->size), controller, true, false);
+	if (!ret)
+		ret = spumone_arch_map(s, image_address(h->size + PAGE_SIZE), __pa(s->shared),
+				       true, false);
+	return ret;
+}
+
+/* Make an instance as new, before it is launched. */
+void image_fill(struct spumone_cpu *s)
+{
+	const struct layer_header *h = image_header();
+	struct layer_params *params = image_own(s, h->params);
+
+	memset(s->own, 0, h->size - h->data);
+	memcpy(s->own, spumone_layer_image + h->data, h->stored - h->data);
+	memset(s->shared, 0, sizeof(*s->shared));
+	params->apic = spumone_arch_controller() ? image_address(h->size) : 0;
+	params->shared = image_address(h->size + PAGE_SIZE);
+	params->vmcb = __pa(image_own(s, h->vmcb));
+	params->timer_scale = clock_scale(s->cpu);
+	params->leave = spumone_arch_leave_address();
+}
+
+/* An instance for a CPU, not filled yet.  May sleep.  NULL: no memory. */
+struct spumone_cpu *image_instance(unsigned int cpu)
+{
+	const struct layer_header *h = image_header();
+	struct spumone_cpu *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct page *own;
+
+	if (!s)
+		return NULL;
+	s->cpu = cpu;
+	INIT_LIST_HEAD(&s->tables);
+	s->own_order = get_order(h->size - h->data);
+	own = alloc_pages_node(cpu_to_node(cpu), GFP_KERNEL, s->own_order);
+	if (own)
+		s->own = page_address(own);
+	s->shared = (void *)get_zeroed_page(GFP_KERNEL);
+	s->code = (void *)get_zeroed_page(GFP_KERNEL);
+	s->arch = (void *)get_zeroed_page(GFP_KERNEL);
+	if (!s->own || !s->shared || !s->code || !s->arch || image_map_instance(s)) {
+		image_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void image_free(struct spumone_cpu *s)
+{
+	struct page *page, *next;
+
+	list_for_each_entry_safe(page, next, &s->tables, lru)
+		__free_page(page);
+	free_page((unsigned long)s->arch);
+	free_page((unsigned long)s->code);
+	free_page((unsigned long)s->shared);
+	free_pages((unsigned long)s->own, s->own_order);
+	kfree(s);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Under which CPUs the layer is.
+ *
+ * A CPU that goes off leaves the layer first, and a CPU that comes again gets its
+ * instance again, both from its own hot-plug thread.
+ */
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/workqueue.h>
+
+#include "spumone.h"
+
+static DEFINE_MUTEX(launch_mutex);	/* guards who is in launch_cpus */
+/* Those that shall have the layer under them while they are online. */
+static DEFINE_PER_CPU(struct spumone_cpu *, launch_cpus);
+static int launch_state;
+
+/* On the CPU, in a thread. */
+static int launch_here(struct spumone_cpu *s)
+{
+	unsigned long flags;
+	int ret;
+
+	image_fill(s);
+	local_irq_save(flags);
+	ret = spumone_arch_enter(s);
+	if (!ret) {
+		clock_take(s);
+		s->launched = true;
+	}
+	local_irq_restore(flags);
+	return ret;
+}
+
+static void launch_leave_here(struct spumone_cpu *s)
+{
+	unsigned long flags;
+
+	if (!s->launched)
+		return;
+	local_irq_save(flags);
+	clock_give(s);
+	spumone_arch_leave(s);
+	s->launched = false;
+	local_irq_restore(flags);
+}
+
+static long launch_work(void *arg)
+{
+	return launch_here(arg);
+}
+
+static long launch_leave_work(void *arg)
+{
+	launch_leave_here(arg);
+	return 0;
+}
+
+static int launch_online(unsigned int cpu)
+{
+	struct spumone_cpu *s = per_cpu(launch_cpus, cpu);
+	int ret = s ? launch_here(s) : 0;
+
+	if (ret)
+		pr_err("CPU %u came back, but the layer could not be put under it: error %d\n",
+		       cpu, ret);
+	return 0;
+}
+
+static int launch_offline(unsigned int cpu)
+{
+	struct spumone_cpu *s = per_cpu(launch_cpus, cpu);
+
+	if (s)
+		launch_leave_here(s);
+	return 0;
+}
+
+static int launch_check(unsigned int cpu, struct complaint *c)
+{
+	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
+		return shimos_refuse(c, -ENODEV, "CPU %u is not online", cpu);
+	if (per_cpu(launch_cpus, cpu))
+		return shimos_refuse(c, -EALREADY, "the layer is under CPU %u already", cpu);
+	if (clock_check(cpu))
+		return shimos_refuse(c, -ENODEV,
+				     "CPU %u has no local timer '%s' that runs in one-shot mode",
+				     cpu, spumone_arch_timer());
+	return spumone_arch_check(cpu, c);
+}
+
+static int launch_locked(unsigned int cpu, struct complaint *c)
+{
+	struct spumone_cpu *s;
+	int ret = launch_check(cpu, c);
+
+	if (ret)
+		return ret;
+	s = image_instance(cpu);
+	if (!s)
+		return shimos_refuse(c, -ENOMEM, "no memory for the layer under CPU %u", cpu);
+	ret = work_on_cpu(cpu, launch_work, s);
+	if (ret) {
+		image_free(s);
+		return shimos_refuse(c, ret, "the layer cannot be put under CPU %u: error %d", cpu,
+				     ret);
+	}
+	per_cpu(launch_cpus, cpu) = s;
+	return 0;
+}
+
+int spumone_launch(unsigned int cpu, struct complaint *c)
+{
+	int ret;
+
+	mutex_lock(&launch_mutex);
+	cpus_read_lock();
+	ret = launch_locked(cpu, c);
+	cpus_read_unlock();
+	mutex_unlock(&launch_mutex);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(spumone_launch);
+
+int spumone_leave(unsigned int cpu)
+{
+	struct spumone_cpu *s;
+
+	mutex_lock(&launch_mutex);
+	cpus_read_lock();
+	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
+	if (s) {
+		per_cpu(launch_cpus, cpu) = NULL;
+		/* one that is off has left already */
+		if (cpu_online(cpu))
+			work_on_cpu(cpu, launch_leave_work, s);
+		image_free(s);
+	}
+	cpus_read_unlock();
+	mutex_unlock(&launch_mutex);
+	return s ? 0 : -ENOENT;
+}
+EXPORT_SYMBOL_GPL(spumone_leave);
+
+const struct layer_shared *spumone_look(void)
+{
+	struct spumone_cpu *s = this_cpu_read(launch_cpus);
+
+	if (!s || !s->launched)
+		return NULL;
+	/* an exit for nothing, after which the last delivery is counted */
+	spumone_arch_call(LAYER_CALL_TIMER);
+	return s->shared;
+}
+EXPORT_SYMBOL_GPL(spumone_look);
+
+bool launch_any(void)
+{
+	unsigned int cpu;
+	bool any = false;
+
+	mutex_lock(&launch_mutex);
+	for_each_possible_cpu(cpu)
+		any |= !!per_cpu(launch_cpus, cpu);
+	mutex_unlock(&launch_mutex);
+	return any;
+}
+
+void launch_leave_all(void)
+{
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu)
+		spumone_leave(cpu);
+}
+
+int launch_init(void)
+{
+	int ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "shimos:layer", launch_online,
+					    launch_offline);
+
+	launch_state = ret;
+	return ret < 0 ? ret : 0;
+}
+
+void launch_exit(void)
+{
+	launch_leave_all();
+	cpuhp_remove_state_nocalls(launch_state);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Into the layer, around Linux, and out again (AMD64 APM volume 2, chapter 15).  The
+ * switch of page tables is the module's, in arch/x86/call.S.
+ */
+#include "svm.h"
+
+#define LAYER_PARAMS_VMCB	16	/* in struct layer_params */
+#define LAYER_PARAMS_LEAVE	32
+#define LAYER_CS	8
+#define LAYER_DS	16
+#define LAYER_STACK	16384
+
+	.text
+/*
+ * The module comes here with the instance's page tables and with GIF clear.  %rdx is
+ * Linux's stack, with its flags on top, and %rcx where it goes on.
+ */
+	.globl	layer_enter
+layer_enter:
+	endbr64
+	lea	layer_stack_top(%rip), %rsp
+	mov	%rdx, layer_vmcb+SVM_RSP(%rip)
+	mov	%rcx, layer_vmcb+SVM_RIP(%rip)
+	lea	layer_gdt(%rip), %rcx
+	mov	%rcx, layer_gdtr+2(%rip)
+	lgdt	layer_gdtr(%rip)
+	lea	layer_idt(%rip), %rcx
+	mov	%rcx, layer_idtr+2(%rip)
+	lidt	layer_idtr(%rip)
+	mov	$LAYER_DS, %ecx
+	mov	%ecx, %ss
+	mov	%ecx, %ds
+	mov	%ecx, %es
+	lea	.Lown_code(%rip), %rcx
+	pushq	$LAYER_CS
+	push	%rcx
+	lretq
+.Lown_code:
+	call	layer_start
+
+.Lrun:
+	mov	layer_params+LAYER_PARAMS_VMCB(%rip), %rax
+	lea	layer_registers(%rip), %rdi
+	mov	0x00(%rdi), %rbx
+	mov	0x08(%rdi), %rcx
+	mov	0x10(%rdi), %rdx
+	mov	0x18(%rdi), %rsi
+	mov	0x28(%rdi), %rbp
+	mov	0x30(%rdi), %r8
+	mov	0x38(%rdi), %r9
+	mov	0x40(%rdi), %r10
+	mov	0x48(%rdi), %r11
+	mov	0x50(%rdi), %r12
+	mov	0x58(%rdi), %r13
+	mov	0x60(%rdi), %r14
+	mov	0x68(%rdi), %r15
+	mov	0x20(%rdi), %rdi
+	/* GIF is clear: this lets none in, but says that physical interrupts end the run */
+	sti
+	nop
+	vmrun
+	push	%rdi
+	lea	layer_registers(%rip), %rdi
+	mov	%rbx, 0x00(%rdi)
+	mov	%rcx, 0x08(%rdi)
+	mov	%rdx, 0x10(%rdi)
+	mov	%rsi, 0x18(%rdi)
+	mov	%rbp, 0x28(%rdi)
+	mov	%r8,  0x30(%rdi)
+	mov	%r9,  0x38(%rdi)
+	mov	%r10, 0x40(%rdi)
+	mov	%r11, 0x48(%rdi)
+	mov	%r12, 0x50(%rdi)
+	mov	%r13, 0x58(%rdi)
+	mov	%r14, 0x60(%rdi)
+	mov	%r15, 0x68(%rdi)
+	pop	0x20(%rdi)
+	cld
+	call	layer_exit
+	test	%eax, %eax
+	jz	.Lrun
+
+	/*
+	 * Out: Linux goes on at its own address, as itself, with GIF clear.  It called, so it
+	 * expects nothing of its general registers.
+	 */
+	cli
+	lea	layer_vmcb(%rip), %rbx
+	mov	SVM_CR2(%rbx), %rax
+	mov	%rax, %cr2
+	mov	SVM_DR7(%rbx), %rax
+	mov	%rax, %dr7
+	mov	SVM_GDTR+SVM_LIMIT(%rbx), %eax
+	mov	%ax, layer_gdtr(%rip)
+	mov	SVM_GDTR+SVM_BASE(%rbx), %rax
+	mov	%rax, layer_gdtr+2(%rip)
+	lgdt	layer_gdtr(%rip)
+	mov	SVM_IDTR+SVM_LIMIT(%rbx), %eax
+	mov	%ax, layer_idtr(%rip)
+	mov	SVM_IDTR+SVM_BASE(%rbx), %rax
+	mov	%rax, layer_idtr+2(%rip)
+	lidt	layer_idtr(%rip)
+	movzwl	SVM_CS(%rbx), %ecx
+	movzwl	SVM_SS(%rbx), %edx
+	mov	SVM_RIP(%rbx), %rsi
+	mov	SVM_RSP(%rbx), %rdi
+	mov	SVM_CR3(%rbx), %r8
+	mov	SVM_CR4(%rbx), %r9
+	jmp	*layer_params+LAYER_PARAMS_LEAVE(%rip)
+
+	.globl	layer_window
+layer_window:
+	stgi
+	nop
+	jmp	1f
+1:	nop
+	clgi
+	ret
+
+/* A stub for each vector, all of one size. */
+	.balign	16
+	.globl	layer_stubs
+layer_stubs:
+	vector = 0
+	.rept	256
+	.balign	16
+	.if	(vector == 8) || (vector >= 10 && vector <= 14) || (vector == 17) || (vector == 21) || (vector == 29) || (vector == 30)
+	.else
+	pushq	$0
+	.endif
+	pushq	$vector
+	jmp	.Linterrupt
+	vector = vector + 1
+	.endr
+
+.Linterrupt:
+	push	%rax
+	push	%rcx
+	push	%rdx
+	push	%rsi
+	push	%rdi
+	push	%r8
+	push	%r9
+	push	%r10
+	push	%r11
+	cld
+	mov	72(%rsp), %rdi			/* the vector */
+	mov	80(%rsp), %rsi			/* its error code */
+	mov	88(%rsp), %rdx			/* the address */
+	call	layer_interrupt
+	pop	%r11
+	pop	%r10
+	pop	%r9
+	pop	%r8
+	pop	%rdi
+	pop	%rsi
+	pop	%rdx
+	pop	%rcx
+	pop	%rax
+	add	$16, %rsp
+	iretq
+
+	.data
+	.balign	16
+layer_gdt:
+	.quad	0
+	.quad	0x00af9b000000ffff		/* code, 64 bits */
+	.quad	0x00cf93000000ffff		/* data */
+layer_gdtr:
+	.word	3 * 8 - 1
+	.quad	0
+	.balign	16
+layer_idtr:
+	.word	256 * 16 - 1
+	.quad	0
+
+	.bss
+	.balign	16
+	.skip	LAYER_STACK
+layer_stack_top:
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The core's timer, which all that run on the core share.
+ *
+ * Linux writes its deadline into the shared page and calls only if that is earlier
+ * than what the timer is set for.  We look at the page at each exit; Linux cannot
+ * run in between, so nothing is missed.
+ */
+#include "layer.h"
+
+/*
+ * A deadline further away than this is set again when it fires: no local timer
+ * counts longer, whatever its divider.
+ */
+#define LAYER_TIMER_FURTHEST	(1ull << 31)
+
+static int layer_timer_owned;
+static u64 layer_timer_armed;	/* the deadline it is set for; 0: not */
+
+static void layer_timer_tell(u64 armed)
+{
+	layer_timer_armed = armed;
+	LAYER_WRITE(layer_shared()->armed, armed);
+}
+
+/* Whose is it? */
+void layer_timer_own(int own)
+{
+	layer_timer_owned = own;
+	if (!own && layer_timer_armed)
+		layer_arch_disarm();
+	layer_timer_tell(0);
+}
+
+void layer_timer_fired(void)
+{
+	layer_counts()->fired++;
+	layer_timer_tell(0);
+}
+
+/* What Linux wants, and it is due: raise it, and forget it. */
+static void layer_timer_tick(u64 deadline, u64 now)
+{
+	u64 late = now - deadline;
+
+	layer_counts()->ticks++;
+	if (late > layer_counts()->late_max)
+		layer_counts()->late_max = late;
+	LAYER_WRITE(layer_shared()->deadline, 0);
+	layer_arch_tick();
+}
+
+static void layer_timer_arm(u64 deadline, u64 now)
+{
+	/* 64 by 32 bits, with the point in the middle: no division here */
+	u64 cycles = deadline - now, scale = layer_params.timer_scale, ticks;
+
+	if (cycles >= LAYER_TIMER_FURTHEST)
+		cycles = LAYER_TIMER_FURTHEST;
+	ticks = (cycles * scale >> 32) + 1;
+	layer_counts()->armed++;
+	layer_arch_arm(ticks);
+	layer_timer_tell(deadline);
+}
+
+/**
+ * layer_timer_look() - do what is due, and set the timer for what comes next
+ *
+ * At each exit: the deadline may have changed, or have come.
+ */
+void layer_timer_look(void)
+{
+	u64 deadline, now;
+
+	if (!layer_timer_owned)
+		return;
+	deadline = LAYER_READ(layer_shared()->deadline);
+	if (!deadline)
+		return;		/* a timer that is still set fires for nothing */
+	now = layer_arch_now();
+	if ((s64)(now - deadline) >= 0)
+		layer_timer_tick(deadline, now);
+	else if (deadline != layer_timer_armed)
+		layer_timer_arm(deadline, now);
+}

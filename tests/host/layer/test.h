@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The tests of the layer's logic, each with a core around it that is made up. */
+#ifndef _TESTS_LAYER_H
+#define _TESTS_LAYER_H
+
+#include "check.h"
+#include "layer.h"
+
+/* core.c: what the layer finds around it */
+extern struct layer_shared core_shared;
+extern u64 core_now;
+extern u64 core_ticks;		/* the timer: what it counts from; 0: off */
+extern unsigned int core_ticked;	/* times that Linux's timer interrupt was raised */
+void core_reset(void);
+
+void test_timer(void);
+void fuzz_timer(u64 seed);
+void fuzz_vectors(u64 seed);
+
+#endif
