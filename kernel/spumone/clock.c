@@ -104,7 +104,7 @@ static void clock_remember(struct clock_event_device *device)
  * The kernel's list of devices is found from a device of ours in it.  A device is part
  * of its CPU's own data, and stays where it is when the CPU goes off.
  */
-int clock_init(void)
+void clock_init(void)
 {
 	struct list_head *at;
 	unsigned int cpu;
@@ -118,7 +118,6 @@ int clock_init(void)
 		clock_remember(list_entry(at, struct clock_event_device, list));
 	clockevents_unbind_device(&clock_probe, cpu);
 	cpus_read_unlock();
-	return 0;
 }
 
 /* Has this CPU a timer that we know, and is it in use? */

@@ -55,7 +55,7 @@ const struct layer_header *image_header(void);
 void *image_own(struct spumone_cpu *s, u64 offset);
 
 /* clock.c: whose the local timer is */
-int clock_init(void);
+void clock_init(void);
 u64 clock_scale(unsigned int cpu);
 int clock_check(unsigned int cpu);
 void clock_take(struct spumone_cpu *s);

@@ -140,14 +140,14 @@ def test_refusals(machine: Machine) -> None:
     do(machine, "launch 1")
     assert "under CPU 1 already" in said(machine, "launch 1")
     assert machine.run("echo leave 2 >/proc/layer", check=False).status
-    # it stays awake, and nobody starts virtual machines under the layer
+    # it stays awake
     assert machine.run("echo freeze >/sys/power/state", check=False).status
     assert "the host cannot sleep while it shares a CPU" in machine.dmesg()
     leave(machine, [1])
 
 
 def test_no_svm() -> None:
-    """A processor without it, and one whose kernel has other timers."""
+    """A processor without it."""
     with Machine(extra=("-cpu", "max,-erms,-fsrm,-svm")) as machine:
         load(machine)
         assert "this processor has no SVM" in said(machine, "launch 1")

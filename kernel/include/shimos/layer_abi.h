@@ -45,7 +45,6 @@ struct layer_counts {
 	u64 given_back;		/* vectors put back into the local APIC */
 	u64 interrupted;	/* deliveries that an exit came into */
 	u64 merged;		/* vectors that came again while they waited */
-	u64 strangers;		/* vectors that nobody owns */
 	u64 armed;		/* times the timer was set */
 	u64 fired;
 	u64 ticks;		/* of Linux, that were due */

@@ -12,11 +12,6 @@
 #include <asm/processor-flags.h>
 #include <shimos/compat_asm.h>
 
-/* By their bytes: the assembler may not know them. */
-#define CALL_VMMCALL	.byte 0x0f, 0x01, 0xd9
-#define CALL_STGI	.byte 0x0f, 0x01, 0xdc
-#define CALL_CLGI	.byte 0x0f, 0x01, 0xdd
-
 #define CALL_LEAVE	1	/* LAYER_CALL_LEAVE */
 
 .macro call_push
@@ -52,7 +47,7 @@ SYM_CODE_START(spumone_arch_switch_in)
 	call_push
 	mov	%rsp, %rdx
 	lea	.Lcall_entered(%rip), %rcx
-	CALL_CLGI
+	clgi
 	/* no translation of Linux's may stay, global ones included */
 	mov	%cr4, %rax
 	and	$~X86_CR4_PGE, %rax
@@ -90,8 +85,8 @@ SYM_CODE_START(spumone_arch_call_leave)
 	COMPAT_UNWIND_HINT_UNKNOWN
 	call_push
 	mov	$CALL_LEAVE, %eax
-	CALL_VMMCALL
-	CALL_STGI			/* the layer has left it clear */
+	vmmcall
+	stgi				/* the layer has left it clear */
 	call_pop
 	RET
 SYM_CODE_END(spumone_arch_call_leave)

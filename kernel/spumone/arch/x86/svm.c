@@ -164,6 +164,5 @@ void spumone_arch_call(enum layer_call call)
 {
 	unsigned long number = call;
 
-	/* VMMCALL, by its bytes: the assembler may not know it */
-	asm volatile(".byte 0x0f, 0x01, 0xd9" : "+a"(number) : : "memory");
+	asm volatile("vmmcall" : "+a"(number) : : "memory");
 }
