@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -101,10 +102,23 @@ def test_bells_at_vectors_of_others(fresh_machine: Machine) -> None:
         web.command("bells 2 0")
         assert "No irq handler" not in db.shell.run("dmesg").output
         assert fresh_machine.boot_id() == boot
+        assert not never_ended(fresh_machine)
         send_all(found, 1_000, "shared")
         assert_correct(found, 1_000)
     bad = [line for line in faults.unclean(fresh_machine.dmesg()) if "No irq handler for vector" not in line]
     assert not bad, bad
+
+
+def never_ended(machine: Machine) -> set[tuple[int, str]]:
+    """CPUs that have an interrupt in service at every look, and which: no handler will end it."""
+    looks = []
+    for _ in range(20):
+        apics = [apic for _, apic in machine.diagnosis.cpu_states()]
+        looks.append(
+            {(cpu, v) for cpu, apic in enumerate(apics) for v in re.findall(r"^ISR[ \t]+(\d.*\d)", apic, re.MULTILINE)}
+        )
+        assert len(apics) == machine.spec.cpus
+    return set.intersection(*looks)
 
 
 def test_everything_shared_is_wrecked(fresh_machine: Machine) -> None:

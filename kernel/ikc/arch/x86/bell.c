@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <asm/apic.h>
 #include <asm/hw_irq.h>
+#include <asm/i8259.h>
 #include <asm/irqdomain.h>
 #include <asm/smp.h>
 #include <shimos/x86_icr.h>
@@ -88,9 +89,11 @@ u64 ikc_arch_bell_get(unsigned int number)
 
 /*
  * Not the vector of system calls, at which 6.1 takes a CPU that runs in the kernel for
- * one that runs a program, nor those above the devices'.  All others may be a bell's:
- * even those of the legacy interrupts, which are given away on other CPUs than the
- * first.  At one that is nobody's, Linux says so in its log and goes on.
+ * one that runs a program, nor those above the devices'.  Nor the one that Linux keeps on
+ * every CPU for the PIC's cascade: its handler never ends the interrupt in the APIC, so
+ * that all below wait for ever.  All others may be a bell's: even those of the other legacy
+ * interrupts, which are given away on other CPUs than the first.  At one that is nobody's,
+ * Linux says so in its log and goes on.
  */
 bool ikc_arch_bell_valid(u64 bell)
 {
@@ -98,7 +101,7 @@ bool ikc_arch_bell_valid(u64 bell)
 
 	return bell & SHIMOS_BELL_READY && SHIMOS_BELL_CPU(bell) < X86_BELL_CPUS &&
 	       vector >= FIRST_EXTERNAL_VECTOR && vector < LOCAL_TIMER_VECTOR &&
-	       vector != IA32_SYSCALL_VECTOR;
+	       vector != IA32_SYSCALL_VECTOR && vector != ISA_IRQ_VECTOR(PIC_CASCADE_IR);
 }
 
 void ikc_arch_bell_ring(u64 bell)
