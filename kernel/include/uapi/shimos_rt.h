@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note */
+/*
+ * What a real-time partition's image is, what it finds when it is entered, and what
+ * it can ask of the layer that it runs on.  Anybody's RTOS can be built for it.
+ *
+ * The image is an ELF64 executable (ET_EXEC) for x86-64.  Its segments lie between
+ * SHIMOS_RT_FIRST and the end of its memory less SHIMOS_SHARED_SIZE, share no page,
+ * and none is both writable and executable: the layer enforces what they say.  What is
+ * in no segment can be read and written, not run.
+ *
+ * Its memory begins at address 0, and page 0 is not there.  It is entered at e_entry in
+ * 64-bit mode with interrupts off, as:
+ *
+ *	%rdi			address of struct shimos_rt_boot
+ *	%rsp			the end of its memory less SHIMOS_SHARED_SIZE
+ *	CR3			every address is what it is physically, in 2 MiB pages
+ *	CS, DS, ES, SS		flat; the image loads a GDT of its own before it changes them
+ *	IDTR			empty; the image loads its own
+ *	CR0.TS			set, and stays so: there is no floating point yet
+ *
+ * Interrupts come at the vectors below, when RFLAGS.IF is set, and need no end.  HLT with
+ * interrupts enabled gives the core to Linux until the next one.  There is no device,
+ * no port and no MSR but those of FS and GS; RDTSC is the clock.
+ */
+#ifndef _UAPI_SHIMOS_RT_H
+#define _UAPI_SHIMOS_RT_H
+
+#include <linux/types.h>
+
+#define SHIMOS_RT_MAGIC		0x3154524f4d494853ULL	/* "SHIMORT1" */
+#define SHIMOS_RT_VERSION	1
+
+/* Below is the boot record, and what the CPU reads: page tables, segments. */
+#define SHIMOS_RT_BOOT		0x1000
+#define SHIMOS_RT_FIRST		0x10000
+
+#define SHIMOS_RT_MIN_MEMORY	(1ULL << 20)
+#define SHIMOS_RT_MAX_MEMORY	(1ULL << 30)
+
+#define SHIMOS_RT_CODE_SELECTOR	0x08
+#define SHIMOS_RT_DATA_SELECTOR	0x10
+
+enum shimos_rt_vector {
+	SHIMOS_RT_TIMER = 32,	/* the deadline has come */
+	SHIMOS_RT_BELL = 33,	/* a queue of IKC's has something, or KLoader wants something */
+};
+
+struct shimos_rt_boot {
+	__u64 magic;
+	__u32 version;		/* SHIMOS_RT_VERSION */
+	__u32 size;		/* of this */
+	__u64 memory;		/* bytes from address 0 */
+	__u64 shared;		/* address of struct shimos_shared */
+	__u64 cycles_per_second;	/* of RDTSC */
+};
+
+/*
+ * VMMCALL: number in %rax, argument in %rdi; %rax returns 0 or a negative errno.
+ * All other registers stay.
+ */
+enum shimos_rt_call {
+	/* The next timer interrupt, in cycles of RDTSC; 0: none.  One in the past comes at once. */
+	SHIMOS_RT_CALL_TIMER = 1,
+	/* It is up: the partition's state becomes running. */
+	SHIMOS_RT_CALL_READY,
+	/* It ends, by an enum shimos_rt_end; does not return. */
+	SHIMOS_RT_CALL_END,
+};
+
+enum shimos_rt_end {
+	SHIMOS_RT_END_STOPPED = 1,
+	SHIMOS_RT_END_FAILED,	/* by its own judgement; it has said why on its console */
+};
+
+#endif
