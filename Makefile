@@ -134,3 +134,11 @@ test-programs: ## build the programs that tests run on the machine into OUT
 		-o $(OUT)/ioctl_fuzz tests/programs/ioctl_fuzz.c
 	$(CC) -static -O1 -Wall -Wextra -Werror -Ikernel/include \
 		-o $(OUT)/wait_event tests/programs/wait_event.c
+
+# A makefile of its own: copies of the tree that build modules only have none.
+.PHONY: rt check-rt
+rt: ## build what runs in real-time partitions into OUT/rt (OUT=…)
+	$(MAKE) -f rt/Makefile rt OUT=$(OUT)
+
+check-rt: ## unit tests of what runs in real-time partitions, with sanitizers; are the images what they shall be?
+	$(MAKE) -f rt/Makefile check OUT=$(BUILD) BUILD=$(BUILD)

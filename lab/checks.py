@@ -91,8 +91,8 @@ def _everything_said(kernel: kernels.Kernel) -> Path:
 
 
 def checkpatch() -> None:
-    """Modules: checkpatch."""
-    files = [path for path in inputs("kernel", "tests/modules") if path.suffix in (".c", ".h", ".S")]
+    """Modules and real-time programs: checkpatch."""
+    files = [path for path in inputs("kernel", "rt", "tests/modules") if path.suffix in (".c", ".h", ".S")]
     ignore = ",".join(_CHECKPATCH_IGNORE)
     options = ("--no-tree", "--terse", "--show-types", "--no-summary", "--max-line-length=100", f"--ignore={ignore}")
     run("perl", source.checkpatch(), *options, "-f", *files, cwd=SRC)
@@ -116,6 +116,11 @@ def vring_tests() -> None:
 def layer_tests() -> None:
     """SPUMONE's layer: unit tests and fuzzers of its logic, with sanitizers."""
     _make("check-layer")
+
+
+def rt_images() -> None:
+    """Real-time images: unit tests of the board's logic, with sanitizers, and what the images are."""
+    _make("check-rt")
 
 
 def ikc_model() -> None:
@@ -153,6 +158,7 @@ _CHAINS: tuple[tuple[Check, ...], ...] = (
     (ikc_tests,),
     (unit_tests,),
     (layer_tests,),
+    (rt_images,),
     (library,),
     (ruff,),
     (shell_scripts,),
@@ -162,10 +168,11 @@ CHECKS: tuple[Check, ...] = tuple(itertools.chain.from_iterable(_CHAINS))
 
 #: What these checks read beside the tool root.  They say the same as long as all of it is the same.
 _READS: dict[Check, tuple[str, ...]] = {
-    checkpatch: ("kernel", "tests/modules", "lab/checks.py"),
+    checkpatch: ("kernel", "rt", "tests/modules", "lab/checks.py"),
     unit_tests: ("Makefile", "kernel", "tests/host"),
     ikc_tests: ("Makefile", "kernel", "tests/host"),
     vring_tests: ("Makefile", "kernel", "tests/host"),
+    rt_images: ("Makefile", "kernel/include", "rt", "tests/host"),
     ikc_model: ("Makefile", "kernel", "tests/host"),
     library: ("Makefile", "kernel", "lib", "examples"),
     rust_tests: ("tool", "lib", "kernel", "lab/checks.py"),

@@ -51,6 +51,7 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("examples/*", _NOTHING),  # the quick checks build them
     ("bench/*", _PYTHON),
     ("tests/python/*", _PYTHON),
+    ("rt/*", _NOTHING),  # the quick checks build them; nothing runs them yet
     ("tests/host/*", _NOTHING),  # all of it belongs to the quick checks
     (f"{_SYSTEM}/soak/*", _NOTHING),
     (f"{_SYSTEM}/debug/*", _NOTHING),
