@@ -140,5 +140,5 @@ test-programs: ## build the programs that tests run on the machine into OUT
 rt: ## build what runs in real-time partitions into OUT/rt (OUT=…)
 	$(MAKE) -f rt/Makefile rt OUT=$(OUT)
 
-check-rt: ## unit tests of what runs in real-time partitions, with sanitizers; are the images what they shall be?
+check-rt: ## unit tests of real-time programs with sanitizers, their images, and a run in a process
 	$(MAKE) -f rt/Makefile check OUT=$(BUILD) BUILD=$(BUILD)

@@ -119,7 +119,7 @@ def layer_tests() -> None:
 
 
 def rt_images() -> None:
-    """Real-time images: unit tests of the board's logic, with sanitizers, and what the images are."""
+    """Real-time programs: unit tests with sanitizers, what the images are, and a run in a process."""
     _make("check-rt")
 
 

@@ -54,10 +54,14 @@ board_gdtr:
 board_tss:
 	.skip	BOARD_TSS_SIZE
 	.balign	16
-	.skip	BOARD_STACK
-board_stack_top:
 	/* of all exceptions: they end the program, also when its stack is what broke */
 	.skip	BOARD_STACK
 board_fault_stack_top:
+
+	/* right above what cannot be written, so that one that is too small is noticed */
+	.section .stack, "aw", @nobits
+	.balign	4096
+	.skip	BOARD_STACK
+board_stack_top:
 
 	.section .note.GNU-stack, "", @progbits
