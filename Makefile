@@ -33,7 +33,7 @@ STUBS = linux/compiler.h linux/cpumask.h linux/ctype.h linux/device.h linux/fs.h
 	linux/workqueue.h asm/tsc.h
 UNIT = $(wildcard tests/host/unit/*.c) \
 	$(addprefix kernel/kloader/arch/x86/,aml.c bzimage.c elf.c cmdline.c) \
-	kernel/common/complaint.c
+	kernel/common/complaint.c kernel/spumone/guest_elf.c
 
 .PHONY: check
 check: ## unit tests of the modules' pure code in user space, with sanitizers
@@ -42,7 +42,7 @@ check: ## unit tests of the modules' pure code in user space, with sanitizers
 	$(CC) -g -O1 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
 		-fsanitize=address,undefined -fno-sanitize-recover \
 		-include tests/host/unit/stub/stub.h -I$(BUILD)/unit/stub -Itests/host/unit/stub \
-		-Itests/host/unit -Ikernel/include -Ikernel/kloader -Ikernel/kloader/arch/x86 \
+		-Itests/host/unit -Ikernel/include -Ikernel/kloader -Ikernel/kloader/arch/x86 -Ikernel/spumone \
 		-o $(BUILD)/unit/check $(UNIT)
 	$(BUILD)/unit/check
 
@@ -75,7 +75,8 @@ check-vring: ## unit tests, fuzzing and deaths of the ends of virtqueues, with s
 
 # The layer's logic, with a core around it that is made up.
 LAYER_TESTS = $(wildcard tests/host/layer/*.c) tests/host/common/check.c \
-	kernel/spumone/layer/timer.c kernel/spumone/layer/arch/x86/vectors.c
+	kernel/spumone/layer/timer.c kernel/spumone/layer/rt.c \
+	kernel/spumone/layer/arch/x86/vectors.c
 
 .PHONY: check-layer
 check-layer: ## unit tests and fuzzers of SPUMONE's layer, with sanitizers
@@ -136,9 +137,12 @@ test-programs: ## build the programs that tests run on the machine into OUT
 		-o $(OUT)/wait_event tests/programs/wait_event.c
 
 # A makefile of its own: copies of the tree that build modules only have none.
-.PHONY: rt check-rt
+.PHONY: rt rt-tests check-rt
 rt: ## build what runs in real-time partitions into OUT/rt (OUT=…)
 	$(MAKE) -f rt/Makefile rt OUT=$(OUT)
+
+rt-tests: ## the same, and programs that only tests use
+	$(MAKE) -f rt/Makefile tests OUT=$(OUT)
 
 check-rt: ## unit tests of real-time programs with sanitizers, their images, and a run in a process
 	$(MAKE) -f rt/Makefile check OUT=$(BUILD) BUILD=$(BUILD)

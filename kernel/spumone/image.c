@@ -94,17 +94,19 @@ static int image_map_instance(struct spumone_cpu *s)
 {
 	const struct layer_header *h = image_header();
 	u64 at, controller = spumone_arch_controller();
-	int ret = spumone_arch_root(s) ?: spumone_arch_map_switch(s);
+	struct spumone_tables *t = &s->tables;
+	int ret = spumone_arch_tables(t) ?: spumone_arch_map_switch(s);
 
 	for (at = 0; !ret && at < h->data; at += PAGE_SIZE)
-		ret = spumone_arch_map(s, image_address(at), __pa(image_text + at), false, true);
+		ret = spumone_arch_map(t, image_address(at), __pa(image_text + at), SPUMONE_RUN);
 	for (; !ret && at < h->size; at += PAGE_SIZE)
-		ret = spumone_arch_map(s, image_address(at), __pa(image_own(s, at)), true, false);
+		ret = spumone_arch_map(t, image_address(at), __pa(image_own(s, at)),
+				       SPUMONE_WRITE);
 	if (!ret && controller)
-		ret = spumone_arch_map(s, image_address(h->size), controller, true, false);
+		ret = spumone_arch_map(t, image_address(h->size), controller, SPUMONE_WRITE);
 	if (!ret)
-		ret = spumone_arch_map(s, image_address(h->size + PAGE_SIZE), __pa(s->shared),
-				       true, false);
+		ret = spumone_arch_map(t, image_address(h->size + PAGE_SIZE), __pa(s->shared),
+				       SPUMONE_WRITE);
 	return ret;
 }
 
@@ -119,7 +121,7 @@ void image_fill(struct spumone_cpu *s)
 	memset(s->shared, 0, sizeof(*s->shared));
 	params->apic = spumone_arch_controller() ? image_address(h->size) : 0;
 	params->shared = image_address(h->size + PAGE_SIZE);
-	params->vmcb = __pa(image_own(s, h->vmcb));
+	params->own = __pa(s->own);
 	params->timer_scale = clock_scale(s->cpu);
 	params->leave = spumone_arch_leave_address();
 }
@@ -134,7 +136,7 @@ struct spumone_cpu *image_instance(unsigned int cpu)
 	if (!s)
 		return NULL;
 	s->cpu = cpu;
-	INIT_LIST_HEAD(&s->tables);
+	INIT_LIST_HEAD(&s->tables.pages);
 	s->own_order = get_order(h->size - h->data);
 	own = alloc_pages_node(cpu_to_node(cpu), GFP_KERNEL, s->own_order);
 	if (own)
@@ -151,10 +153,7 @@ struct spumone_cpu *image_instance(unsigned int cpu)
 
 void image_free(struct spumone_cpu *s)
 {
-	struct page *page, *next;
-
-	list_for_each_entry_safe(page, next, &s->tables, lru)
-		__free_page(page);
+	spumone_arch_free_tables(&s->tables);
 	free_page((unsigned long)s->arch);
 	free_page((unsigned long)s->code);
 	free_page((unsigned long)s->shared);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Under which CPUs the layer is.
+ * Under which CPUs the layer is, and which of them have an RTOS.
  *
  * A CPU that goes off leaves the layer first, and a CPU that comes again gets its
  * instance again, both from its own hot-plug thread.
@@ -11,6 +11,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/workqueue.h>
+#include <uapi/shimos_shared.h>
 
 #include "spumone.h"
 
@@ -75,6 +76,10 @@ static int launch_offline(unsigned int cpu)
 {
 	struct spumone_cpu *s = per_cpu(launch_cpus, cpu);
 
+	if (s && s->guest) {
+		pr_notice("CPU %u stays: a real-time partition shares it\n", cpu);
+		return -EBUSY;
+	}
 	if (s)
 		launch_leave_here(s);
 	return 0;
@@ -126,6 +131,120 @@ int spumone_launch(unsigned int cpu, struct complaint *c)
 }
 EXPORT_SYMBOL_GPL(spumone_launch);
 
+struct launch_call {
+	struct spumone_cpu *cpu;
+	enum layer_call number;
+};
+
+static long launch_call_work(void *arg)
+{
+	struct launch_call *call = arg;
+
+	if (call->number == LAYER_CALL_RT_START)
+		call->cpu->shared->start = call->cpu->guest->start;
+	spumone_arch_call(call->number);
+	return 0;
+}
+
+static void launch_call(struct spumone_cpu *s, enum layer_call number)
+{
+	struct launch_call call = { s, number };
+
+	work_on_cpu(s->cpu, launch_call_work, &call);
+}
+
+static int launch_guest(unsigned int cpu, const void *image, u64 len, u64 memory,
+			struct complaint *c)
+{
+	struct spumone_cpu *s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
+	struct spumone_guest *g;
+
+	if (!s || !s->launched)
+		return shimos_refuse(c, -ENODEV, "the layer is not under CPU %u", cpu);
+	if (s->guest)
+		return shimos_refuse(c, -EBUSY, "CPU %u has a real-time partition already", cpu);
+	g = guest_make(image, len, memory, c);
+	if (IS_ERR(g))
+		return PTR_ERR(g);
+	s->guest = g;
+	launch_call(s, LAYER_CALL_RT_START);
+	return 0;
+}
+
+int spumone_rt_start(unsigned int cpu, const void *image, u64 len, u64 memory,
+		     struct complaint *c)
+{
+	int ret;
+
+	mutex_lock(&launch_mutex);
+	cpus_read_lock();
+	ret = launch_guest(cpu, image, len, memory, c);
+	cpus_read_unlock();
+	mutex_unlock(&launch_mutex);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(spumone_rt_start);
+
+static void launch_end_guest(struct spumone_cpu *s)
+{
+	launch_call(s, LAYER_CALL_RT_STOP);
+	guest_free(s->guest);
+	s->guest = NULL;
+}
+
+int spumone_rt_stop(unsigned int cpu)
+{
+	struct spumone_cpu *s;
+	int ret = -ENOENT;
+
+	mutex_lock(&launch_mutex);
+	cpus_read_lock();
+	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
+	if (s && s->guest) {
+		launch_end_guest(s);
+		ret = 0;
+	}
+	cpus_read_unlock();
+	mutex_unlock(&launch_mutex);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(spumone_rt_stop);
+
+int spumone_rt_poweroff(unsigned int cpu)
+{
+	struct spumone_cpu *s;
+	int ret = -ENOENT;
+
+	mutex_lock(&launch_mutex);
+	cpus_read_lock();
+	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
+	if (s && s->guest) {
+		guest_request(s->guest, SHIMOS_REQUEST_POWEROFF);
+		launch_call(s, LAYER_CALL_RT_BELL);
+		ret = 0;
+	}
+	cpus_read_unlock();
+	mutex_unlock(&launch_mutex);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(spumone_rt_poweroff);
+
+u64 spumone_rt_read(unsigned int cpu, u64 at, void *to, u64 len)
+{
+	struct spumone_cpu *s;
+	u64 read = 0;
+
+	mutex_lock(&launch_mutex);
+	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
+	if (s && s->guest && at < s->guest->size) {
+		read = min(len, s->guest->size - at);
+		memcpy(to, s->guest->memory + at, read);
+	}
+	mutex_unlock(&launch_mutex);
+	return read;
+}
+EXPORT_SYMBOL_GPL(spumone_rt_read);
+
 int spumone_leave(unsigned int cpu)
 {
 	struct spumone_cpu *s;
@@ -134,6 +253,8 @@ int spumone_leave(unsigned int cpu)
 	cpus_read_lock();
 	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
 	if (s) {
+		if (s->guest)
+			launch_end_guest(s);
 		per_cpu(launch_cpus, cpu) = NULL;
 		/* one that is off has left already */
 		if (cpu_online(cpu))

@@ -16,27 +16,56 @@
 #include <shimos/layer_abi.h>
 
 /**
+ * struct spumone_tables - page tables, of the layer or of memory that a guest sees
+ * @pages: all of them, chained by their page->lru
+ * @root: the physical address of the first
+ */
+struct spumone_tables {
+	struct list_head pages;
+	u64 root;
+};
+
+/* What may be done with a page. */
+#define SPUMONE_WRITE	BIT(0)
+#define SPUMONE_RUN	BIT(1)
+#define SPUMONE_NESTED	BIT(2)	/* it is in tables of memory that a guest sees */
+
+/**
+ * struct spumone_guest - an RTOS that shares a CPU with Linux
+ * @memory: all of it, as Linux sees it
+ * @size: bytes
+ * @tables: what it may do with it
+ * @start: for the layer
+ */
+struct spumone_guest {
+	void *memory;
+	u64 size;
+	struct spumone_tables tables;
+	struct layer_rt_start start;
+};
+
+/**
  * struct spumone_cpu - a CPU and its instance of the layer
  * @cpu: Linux's number
  * @own: what the instance has for itself, as Linux sees it
  * @own_order: of @own
  * @shared: the page that both write
- * @tables: pages of the instance's page tables, chained by their page->lru
- * @root: the physical address of the first of them
+ * @tables: the instance's page tables
  * @code: a copy of the page of Linux's code in which they switch
  * @arch: one page more, which the architecture needs
  * @launched: Linux runs on it, on this CPU
+ * @guest: the RTOS that shares the CPU, or NULL
  */
 struct spumone_cpu {
 	unsigned int cpu;
 	void *own;
 	unsigned int own_order;
 	struct layer_shared *shared;
-	struct list_head tables;
-	u64 root;
+	struct spumone_tables tables;
 	void *code;
 	void *arch;
 	bool launched;
+	struct spumone_guest *guest;
 };
 
 /* The image, as it was built. */
@@ -61,6 +90,12 @@ int clock_check(unsigned int cpu);
 void clock_take(struct spumone_cpu *s);
 void clock_give(struct spumone_cpu *s);
 
+/* guest.c: an RTOS in memory of its own */
+struct spumone_guest *guest_make(const void *image, u64 len, u64 memory, struct complaint *c);
+void guest_free(struct spumone_guest *g);
+/* Ask it for something, an enum shimos_request; it looks when it is rung for. */
+void guest_request(struct spumone_guest *g, u32 request);
+
 /* launch.c */
 int launch_init(void);
 void launch_exit(void);
@@ -74,9 +109,12 @@ const char *spumone_arch_timer(void);
 
 /* Can this CPU have a layer under it now? */
 int spumone_arch_check(unsigned int cpu, struct complaint *c);
-/* Fill an instance's page tables: map one page of memory at an address of the layer's. */
-int spumone_arch_map(struct spumone_cpu *s, u64 address, u64 physical, bool write, bool run);
-int spumone_arch_root(struct spumone_cpu *s);
+/* Page tables: begin, map one page of memory at an address, free.  May sleep. */
+int spumone_arch_tables(struct spumone_tables *t);
+int spumone_arch_map(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags);
+void spumone_arch_free_tables(struct spumone_tables *t);
+/* What the processor needs in a guest's memory before it is entered. */
+void spumone_arch_prepare_guest(struct spumone_guest *g);
 int spumone_arch_map_switch(struct spumone_cpu *s);
 /* Where the layer goes to leave. */
 u64 spumone_arch_leave_address(void);

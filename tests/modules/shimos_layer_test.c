@@ -4,19 +4,27 @@
  *
  *	launch CPU | leave CPU
  *	mask CPU MICROSECONDS TIMES	keep interrupts off, again and again
+ *	rt CPU MEMORY FILE		an RTOS beside Linux
+ *	ask CPU				it shall end
+ *	stop CPU			it is gone
  *
  * and shows a line for each CPU: what the layer counted, and for some vectors what it
- * gave to Linux and what Linux says it took, both since the machine's start.
+ * gave to Linux and what Linux says it took, both since the machine's start; then
+ * the end of what the CPU's RTOS has written to its console.
  */
 #include <linux/delay.h>
 #include <linux/hardirq.h>
+#include <linux/kernel_read_file.h>
 #include <linux/module.h>
 #include <linux/smp.h>
+#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <asm/irq_vectors.h>
 #include <shimos/complaint.h>
 #include <shimos/spumone.h>
 #include <shimos/layer_abi.h>
+#include <uapi/shimos_shared.h>
+#include <uapi/shimos_rt.h>
 
 #include "command.h"
 
@@ -53,6 +61,29 @@ static void take_sample(void *unused)
 	sample.taken[IWI] = stat->apic_irq_work_irqs;
 }
 
+/* What its console says, as far as it is still there. */
+static void show_console(struct seq_file *file, unsigned int cpu)
+{
+	struct shimos_console_out *out = vmalloc(sizeof(*out));
+	struct shimos_rt_boot boot;
+	u64 at;
+
+	if (out && spumone_rt_read(cpu, SHIMOS_RT_BOOT, &boot, sizeof(boot)) &&
+	    spumone_rt_read(cpu, boot.shared + SHIMOS_CONSOLE_OUT, out, sizeof(*out))) {
+		at = out->head > sizeof(out->data) ? out->head - sizeof(out->data) : 0;
+		for (; at < out->head; at++)
+			seq_putc(file, out->data[at % sizeof(out->data)]);
+	}
+	vfree(out);
+}
+
+static void show_rt(struct seq_file *file, const struct layer_rt *rt)
+{
+	seq_printf(file, " rt=%llu ready=%llu why=%llu at=%llu info=%llu entered=%llu rt_masked=%llu rt_exits=%llu timers=%llu past=%llu waited=%llu cycles=%llu",
+		   rt->state, rt->ready, rt->why, rt->at, rt->info, rt->entered, rt->masked,
+		   rt->exits, rt->timers, rt->past, rt->waited, rt->cycles);
+}
+
 static int show(struct seq_file *file, void *unused)
 {
 	const struct layer_counts *c = &sample.shared.counts;
@@ -62,16 +93,19 @@ static int show(struct seq_file *file, void *unused)
 		smp_call_function_single(cpu, take_sample, NULL, 1);
 		seq_printf(file, "cpu=%u under=%d", cpu, sample.under);
 		if (sample.under) {
-			seq_printf(file, " exits=%llu interrupts=%llu masked=%llu nmis=%llu calls=%llu given_back=%llu interrupted=%llu merged=%llu armed=%llu fired=%llu ticks=%llu late_max=%llu died=%llu",
+			seq_printf(file, " exits=%llu interrupts=%llu masked=%llu nmis=%llu calls=%llu given_back=%llu interrupted=%llu merged=%llu set_aside=%llu armed=%llu fired=%llu ticks=%llu late_max=%llu died=%llu",
 				   c->exits, c->interrupts, c->masked, c->nmis, c->calls,
-				   c->given_back, c->interrupted, c->merged, c->armed, c->fired,
-				   c->ticks, c->late_max, sample.shared.died);
+				   c->given_back, c->interrupted, c->merged, c->set_aside, c->armed,
+				   c->fired, c->ticks, c->late_max, sample.shared.died);
+			show_rt(file, &sample.shared.rt);
 			for (i = 0; i < KINDS; i++)
 				seq_printf(file, " %s_given=%u %s_taken=%u", kinds[i],
 					   sample.given[i], kinds[i], sample.taken[i]);
 		}
 		seq_putc(file, '\n');
 	}
+	for_each_online_cpu(cpu)
+		show_console(file, cpu);
 	return 0;
 }
 
@@ -93,22 +127,43 @@ static long mask(void *arg)
 	return 0;
 }
 
+static int run_rt(unsigned int cpu, u64 memory, const char *path, struct complaint *c)
+{
+	void *image = NULL;
+	ssize_t len = kernel_read_file_from_path(path, 0, &image, INT_MAX, NULL, READING_FIRMWARE);
+	int ret;
+
+	if (len < 0)
+		return len;
+	ret = spumone_rt_start(cpu, image, len, memory, c);
+	vfree(image);
+	return ret;
+}
+
 static int run(const char *line)
 {
 	struct complaint c = { 0 };
 	unsigned int cpu;
 	struct mask m;
+	char path[48];
+	u64 memory;
 	int ret = -EINVAL;
 
 	if (sscanf(line, "launch %u", &cpu) == 1) {
 		ret = spumone_launch(cpu, &c);
-		if (ret)
-			pr_notice("layer: %s\n", c.text);
 	} else if (sscanf(line, "leave %u", &cpu) == 1) {
 		ret = spumone_leave(cpu);
 	} else if (sscanf(line, "mask %u %u %u", &cpu, &m.microseconds, &m.times) == 3) {
 		ret = work_on_cpu(cpu, mask, &m);
+	} else if (sscanf(line, "rt %u %llu %47s", &cpu, &memory, path) == 3) {
+		ret = run_rt(cpu, memory, path, &c);
+	} else if (sscanf(line, "ask %u", &cpu) == 1) {
+		ret = spumone_rt_poweroff(cpu);
+	} else if (sscanf(line, "stop %u", &cpu) == 1) {
+		ret = spumone_rt_stop(cpu);
 	}
+	if (ret && c.text[0])
+		pr_notice("layer: %s\n", c.text);
 	return ret;
 }
 

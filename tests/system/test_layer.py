@@ -27,7 +27,7 @@ def counts(machine: Machine) -> dict[int, dict[str, int]]:
     found = {}
     for line in machine.run("cat /proc/layer").lines:
         fields = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line)}
-        if fields["under"]:
+        if line.startswith("cpu=") and fields["under"]:
             found[fields["cpu"]] = fields
     return found
 

@@ -33,6 +33,9 @@ enum layer_call {
 	LAYER_CALL_TIMER,	/* look at layer_shared.deadline */
 	LAYER_CALL_TIMER_ON,	/* the local timer is the layer's from now on */
 	LAYER_CALL_TIMER_OFF,	/* it is Linux's again, and not armed */
+	LAYER_CALL_RT_START,	/* enter the RTOS that layer_shared.start describes */
+	LAYER_CALL_RT_STOP,	/* it runs no more */
+	LAYER_CALL_RT_BELL,	/* ring for it */
 };
 
 /* How many of each an instance has seen.  Only it writes them. */
@@ -45,11 +48,44 @@ struct layer_counts {
 	u64 given_back;		/* vectors put back into the local APIC */
 	u64 interrupted;	/* deliveries that an exit came into */
 	u64 merged;		/* vectors that came again while they waited */
+	u64 set_aside;		/* vectors that would have kept the layer's own away */
 	u64 armed;		/* times the timer was set */
 	u64 fired;
 	u64 ticks;		/* of Linux, that were due */
 	u64 late_max;		/* the latest, in cycles */
 	u32 given[LAYER_VECTORS];	/* deliveries to Linux */
+};
+
+/* Linux: where the RTOS is entered.  The layer keeps a copy. */
+struct layer_rt_start {
+	u64 nested;		/* physical address of the tables of its memory */
+	u64 tables;		/* CR3 */
+	u64 entry;
+	u64 stack;
+	u64 argument;
+};
+
+enum layer_rt_state {
+	LAYER_RT_NONE,
+	LAYER_RT_RUNS,
+	LAYER_RT_ENDED,		/* by itself: why is its enum shimos_rt_end */
+	LAYER_RT_CRASHED,	/* why is the exit that it must not cause */
+};
+
+/* The layer: how the RTOS is. */
+struct layer_rt {
+	u64 state;		/* enum layer_rt_state */
+	u64 ready;		/* it said that it is up */
+	u64 why;
+	u64 at;			/* the address of its instruction */
+	u64 info;		/* what was touched, if memory */
+	u64 entered;		/* times that it got the core, of which */
+	u64 masked;		/* Linux had interrupts disabled */
+	u64 exits;		/* out of it */
+	u64 timers;		/* its deadlines that came */
+	u64 past;		/* those that were over when it asked */
+	u64 waited;		/* times that an interrupt of the highest class was in the way */
+	u64 cycles;		/* that it ran */
 };
 
 /*
@@ -62,6 +98,8 @@ struct layer_shared {
 	u64 died;		/* layer: 0, or 1 + the exception or exit that ended it */
 	u64 died_at;		/* layer: the address */
 	u64 died_info;
+	struct layer_rt_start start;
+	struct layer_rt rt;
 	struct layer_counts counts;
 };
 
@@ -69,7 +107,7 @@ struct layer_shared {
 struct layer_params {
 	u64 apic;		/* virtual address of the local APIC; 0: x2APIC */
 	u64 shared;		/* virtual address of struct layer_shared */
-	u64 vmcb;		/* physical address of layer_vmcb */
+	u64 own;		/* physical address of what the instance has for itself */
 	u64 timer_scale;	/* ticks of the local timer a cycle, 32 bits behind the point */
 	u64 leave;		/* where the module takes it away */
 };
@@ -81,7 +119,7 @@ struct layer_header {
 	u64 data;		/* here what is read and run ends, and each instance's own begins */
 	u64 params;
 	u64 vmcb;
-	u64 vmcb_msrs;
+	u64 msr_map;
 	u64 stored;		/* bytes in the file; the rest is zero */
 	u64 size;		/* whole pages */
 };

@@ -5,8 +5,9 @@
  *
  * The image is an ELF64 executable (ET_EXEC) for x86-64.  Its segments lie between
  * SHIMOS_RT_FIRST and the end of its memory less SHIMOS_SHARED_SIZE, share no page,
- * and none is both writable and executable: the layer enforces what they say.  What is
- * in no segment can be read and written, not run.
+ * and none is both writable and executable: the layer enforces what they say.  What they
+ * have beyond the file is 0.  What is in no segment can be read and written, not run.
+ * Headers other than PT_LOAD mean nothing here.
  *
  * Its memory begins at address 0, and page 0 is not there.  It is entered at e_entry in
  * 64-bit mode with interrupts off, as:
@@ -16,11 +17,17 @@
  *	CR3			every address is what it is physically, in 2 MiB pages
  *	CS, DS, ES, SS		flat; the image loads a GDT of its own before it changes them
  *	IDTR			empty; the image loads its own
+ *	RFLAGS			all clear
  *	CR0.TS			set, and stays so: there is no floating point yet
  *
  * Interrupts come at the vectors below, when RFLAGS.IF is set, and need no end.  HLT with
  * interrupts enabled gives the core to Linux until the next one.  There is no device,
- * no port and no MSR but those of FS and GS; RDTSC is the clock.
+ * no port and no MSR but those of FS and GS; RDTSC is the clock.  NMIs and machine checks
+ * are Linux's.
+ *
+ * Of the page in struct shimos_rt_boot.shared it may use the console, which somebody looks
+ * at again and again, and @request: by SHIMOS_REQUEST_POWEROFF and the bell it is asked to
+ * end, which it does by SHIMOS_RT_CALL_END.
  */
 #ifndef _UAPI_SHIMOS_RT_H
 #define _UAPI_SHIMOS_RT_H
@@ -55,11 +62,14 @@ struct shimos_rt_boot {
 };
 
 /*
- * VMMCALL: number in %rax, argument in %rdi; %rax returns 0 or a negative errno.
+ * VMMCALL: number in %rax, argument in %rdi; %rax returns 0, or -1 if there is no such call.
  * All other registers stay.
  */
 enum shimos_rt_call {
-	/* The next timer interrupt, in cycles of RDTSC; 0: none.  One in the past comes at once. */
+	/*
+	 * The next timer interrupt, in cycles of RDTSC, instead of the one asked for before; 0:
+	 * none.  One in the past comes at once.  It comes once.
+	 */
 	SHIMOS_RT_CALL_TIMER = 1,
 	/* It is up: the partition's state becomes running. */
 	SHIMOS_RT_CALL_READY,

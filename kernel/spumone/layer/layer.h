@@ -4,12 +4,13 @@
  * 2011, section 3).  One instance a core, each with memory of its own; no kernel symbol,
  * no lock, nothing that waits.
  *
- * Calls go down: the architecture's exit; timer.c; the architecture's APIC.
+ * Calls go down: the architecture's exit; timer.c; rt.c; the architecture's APIC.
  */
 #ifndef _LAYER_H
 #define _LAYER_H
 
 #include <shimos/layer_abi.h>
+#include <uapi/shimos_rt.h>
 
 /* Once, and whole. */
 #define LAYER_READ(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
@@ -30,7 +31,22 @@ static inline struct layer_counts *layer_counts(void)
 /* timer.c */
 void layer_timer_own(int own);
 void layer_timer_fired(void);
-void layer_timer_look(void);
+void layer_timer_look(int linux_next);
+
+/* rt.c */
+void layer_rt_begin(void);
+void layer_rt_end(u64 state, u64 why, u64 at, u64 info);
+int layer_rt_wants(void);
+void layer_rt_enters(int masked);
+void layer_rt_leaves(void);
+void layer_rt_exited(void);
+void layer_rt_look(void);
+u64 layer_rt_deadline(void);
+void layer_rt_raise(unsigned int vector);
+int layer_rt_take(void);
+void layer_rt_halt(void);
+void layer_rt_waited(void);
+s64 layer_rt_call(u64 number, u64 argument, u64 at);
 
 /* What an architecture provides. */
 u64 layer_arch_now(void);

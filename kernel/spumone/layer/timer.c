@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The core's timer, which all that run on the core share.
+ * The core's timer, which Linux and the RTOS share.
  *
  * Linux writes its deadline into the shared page and calls only if that is earlier
  * than what the timer is set for.  We look at the page at each exit; Linux cannot
@@ -53,7 +53,7 @@ static void layer_timer_tick(u64 deadline, u64 now)
 static void layer_timer_arm(u64 deadline, u64 now)
 {
 	/* 64 by 32 bits, with the point in the middle: no division here */
-	u64 cycles = deadline - now, scale = layer_params.timer_scale, ticks;
+	u64 cycles = (s64)(deadline - now) > 0 ? deadline - now : 0, scale = layer_params.timer_scale, ticks;
 
 	if (cycles >= LAYER_TIMER_FURTHEST)
 		cycles = LAYER_TIMER_FURTHEST;
@@ -63,23 +63,36 @@ static void layer_timer_arm(u64 deadline, u64 now)
 	layer_timer_tell(deadline);
 }
 
+/* Linux's deadline if it is still to come, 0 if there is none. */
+static u64 layer_timer_linux(void)
+{
+	u64 deadline = LAYER_READ(layer_shared()->deadline), now;
+
+	if (!deadline)
+		return 0;
+	now = layer_arch_now();
+	if ((s64)(now - deadline) < 0)
+		return deadline;
+	layer_timer_tick(deadline, now);
+	return 0;
+}
+
 /**
  * layer_timer_look() - do what is due, and set the timer for what comes next
+ * @linux_next: Linux gets the core now; if not, its deadline is nobody's business
  *
- * At each exit: the deadline may have changed, or have come.
+ * At each exit: a deadline may have changed, or have come.
  */
-void layer_timer_look(void)
+void layer_timer_look(int linux_next)
 {
-	u64 deadline, now;
+	u64 deadline, rt = layer_rt_deadline();
 
 	if (!layer_timer_owned)
 		return;
-	deadline = LAYER_READ(layer_shared()->deadline);
-	if (!deadline)
-		return;		/* a timer that is still set fires for nothing */
-	now = layer_arch_now();
-	if ((s64)(now - deadline) >= 0)
-		layer_timer_tick(deadline, now);
-	else if (deadline != layer_timer_armed)
-		layer_timer_arm(deadline, now);
+	deadline = linux_next ? layer_timer_linux() : 0;
+	if (rt && (!deadline || rt < deadline))
+		deadline = rt;
+	/* a timer that is still set fires for nothing */
+	if (deadline && deadline != layer_timer_armed)
+		layer_timer_arm(deadline, layer_arch_now());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The parts of a core that timer.c sees: a clock, a timer, the page that Linux writes. */
+/* The parts of a core that timer.c and rt.c see: a clock, a timer, the page that Linux writes. */
 #include "test.h"
 
 struct layer_params layer_params;
@@ -16,6 +16,7 @@ void core_reset(void)
 	core_ticks = 0;
 	core_ticked = 0;
 	layer_timer_own(0);
+	layer_rt_end(LAYER_RT_NONE, 0, 0, 0);
 }
 
 u64 layer_arch_now(void)

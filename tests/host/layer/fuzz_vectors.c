@@ -3,7 +3,8 @@
  * Interrupts between a local APIC and a Linux that are both made up, at random.
  *
  * The rules: whatever is raised, Linux handles an interrupt of it afterwards; an edge
- * never more often than it was raised; and nothing is left in service.
+ * never more often than it was raised; nothing is left in service; and what is in service
+ * never keeps the layer's own vector away but for Linux's few first instructions.
  */
 #include "test.h"
 #include "arch/x86/x86.h"
@@ -20,6 +21,7 @@ static struct svm_vmcb vmcb;
 static bool irr[LAYER_VECTORS], isr[LAYER_VECTORS], tmr[LAYER_VECTORS];
 static bool line[LAYER_VECTORS];	/* of levels: the device wants to be served */
 static bool wanted[LAYER_VECTORS];	/* was raised, and not handled since */
+static int held;		/* classes up to this one have to wait */
 static unsigned int raised[LAYER_VECTORS], handled[LAYER_VECTORS];
 
 static int highest(const bool *set)
@@ -35,7 +37,7 @@ static bool deliverable(void)
 {
 	int wants = highest(irr), has = highest(isr);
 
-	return wants >= 0 && wants / 16 > has / 16;
+	return wants >= 0 && wants / 16 > has / 16 && wants / 16 > held;
 }
 
 static int acknowledge(void)
@@ -72,6 +74,11 @@ int layer_apic_is_level(unsigned int vector)
 int layer_apic_in_service(void)
 {
 	return highest(isr) >= 0;
+}
+
+int layer_apic_top_in_service(void)
+{
+	return highest(isr) / 16 == LAYER_VECTOR / 16;
 }
 
 static void own_timer(void)
@@ -123,6 +130,56 @@ static bool ended[DEPTH];
 static unsigned int depth;
 static bool enabled;
 
+/* It is about to end one of the highest class. */
+static bool linux_ends_top(void)
+{
+	return depth && !ended[depth - 1] && stack[depth - 1] / 16 == LAYER_VECTOR / 16;
+}
+
+/* Meanwhile the APIC keeps all but the highest class away. */
+static void the_rtos_runs(void)
+{
+	if (!layer_vectors_clear_way()) {
+		MUST(linux_ends_top());
+		return;
+	}
+	MUST(!layer_apic_top_in_service());
+	held = LAYER_VECTOR / 16 - 1;
+	while (random_below(4)) {
+		raise_some();
+		layer_window();
+		layer_vectors_gather();
+		MUST(layer_vectors_clear_way());
+	}
+	held = 0;
+}
+
+/* An exit, which may come into a delivery: the emulator tells that in its own way. */
+static void leave_linux(void)
+{
+	struct svm_control *c = &vmcb.control;
+
+	vmcb.save.rflags = enabled ? X86_FLAGS_IF : 0;
+	c->exit_event = 0;
+	c->shadow = random_below(8) == 0;
+	if (enabled && c->interrupt & SVM_V_IRQ && !(c->intercept_3 & SVM_3_VINTR) &&
+	    random_below(4) == 0) {
+		c->exit_event = SVM_EVENT_VALID | c->interrupt_vector;
+		if (random_below(2))
+			c->exit_event |= SVM_EVENT_EXCEPTION;	/* and V_IRQ stays */
+		else
+			c->interrupt &= ~SVM_V_IRQ;
+	}
+	layer_vectors_take_back(&vmcb);
+	layer_window();
+	layer_vectors_gather();
+	if (random_below(4) == 0)
+		the_rtos_runs();
+	layer_vectors_give(&vmcb);
+	MUST(!layer_apic_top_in_service() || linux_ends_top() ||
+	     (enabled && vmcb.control.interrupt & SVM_V_IRQ));
+}
+
 static void linux_takes(int v)
 {
 	MUST(depth < DEPTH);
@@ -137,6 +194,10 @@ static void linux_takes(int v)
 static void linux_steps(void)
 {
 	if (enabled && vmcb.control.interrupt & SVM_V_IRQ) {
+		if (vmcb.control.intercept_3 & SVM_3_VINTR) {
+			leave_linux();
+			return;
+		}
 		vmcb.control.interrupt &= ~SVM_V_IRQ;
 		linux_takes(vmcb.control.interrupt_vector);
 		return;
@@ -145,7 +206,7 @@ static void linux_steps(void)
 		/* its end of interrupt, straight to the APIC */
 		layer_apic_end();
 		ended[depth - 1] = true;
-		enabled = random_below(4) == 0;	/* as softirqs do */
+		enabled = depth < DEPTH && random_below(4) == 0;	/* as softirqs do */
 	} else if (depth) {
 		depth--;
 		enabled = true;
@@ -155,25 +216,6 @@ static void linux_steps(void)
 }
 
 /* ---- both ---- */
-
-/* An exit, which may come into a delivery: the emulator tells that in its own way. */
-static void leave_linux(void)
-{
-	struct svm_control *c = &vmcb.control;
-
-	vmcb.save.rflags = enabled ? X86_FLAGS_IF : 0;
-	c->exit_event = 0;
-	if (enabled && c->interrupt & SVM_V_IRQ && random_below(4) == 0) {
-		c->exit_event = SVM_EVENT_VALID | c->interrupt_vector;
-		if (random_below(2))
-			c->exit_event |= SVM_EVENT_EXCEPTION;	/* and V_IRQ stays */
-		else
-			c->interrupt &= ~SVM_V_IRQ;
-	}
-	layer_vectors_take_back(&vmcb);
-	layer_window();
-	layer_vectors_give(&vmcb);
-}
 
 static bool quiet(void)
 {
@@ -216,4 +258,6 @@ void fuzz_vectors(u64 seed)
 		MUST(core_shared.counts.given[v] == handled[v]);
 	}
 	MUST(core_shared.counts.given_back);
+	MUST(core_shared.counts.set_aside);
+	MUST(core_shared.rt.waited);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The core's timer: when Linux gets its tick. */
+/* The core's timer: when Linux gets its tick, and the RTOS its interrupt. */
 #include "test.h"
 
 #define CYCLES_PER_TICK	16
@@ -9,7 +9,7 @@ static void linux_wants(u64 deadline)
 {
 	core_shared.deadline = deadline;
 	if (deadline && (!core_shared.armed || deadline < core_shared.armed))
-		layer_timer_look();
+		layer_timer_look(1);
 }
 
 /* Time goes on until the timer fires, if it is on. */
@@ -18,7 +18,7 @@ static void fire(void)
 	core_now += core_ticks * CYCLES_PER_TICK;
 	core_ticks = 0;
 	layer_timer_fired();
-	layer_timer_look();
+	layer_timer_look(1);
 }
 
 static void test_ownership(void)
@@ -27,7 +27,7 @@ static void test_ownership(void)
 	linux_wants(core_now + 1000);
 	CHECK(!core_ticks && !core_shared.armed);	/* it is Linux's own */
 	layer_timer_own(1);
-	layer_timer_look();
+	layer_timer_look(1);
 	CHECK(core_ticks && core_shared.armed == core_shared.deadline);
 	layer_timer_own(0);
 	CHECK(!core_ticks && !core_shared.armed);
@@ -44,7 +44,7 @@ static void test_one_tick(void)
 	fire();
 	CHECK(core_ticked == 1 && core_now >= deadline && core_now < deadline + 2 * CYCLES_PER_TICK);
 	CHECK(!core_shared.deadline && !core_shared.armed && !core_ticks);
-	layer_timer_look();
+	layer_timer_look(1);
 	CHECK(core_ticked == 1);	/* once */
 }
 
@@ -92,12 +92,65 @@ static void test_earlier_and_later(void)
 	fire();
 	CHECK(core_ticked == 1);
 	linux_wants(0);
-	layer_timer_look();
+	layer_timer_look(1);
 	CHECK(core_ticked == 1);
+}
+
+/* Two that have deadlines: the timer is set for the earlier one. */
+static void test_beside_an_rtos(void)
+{
+	core_reset();
+	layer_timer_own(1);
+	layer_rt_begin();
+	layer_rt_halt();
+	linux_wants(core_now + 50000);
+	layer_rt_call(SHIMOS_RT_CALL_TIMER, core_now + 20000, 0);
+	layer_timer_look(1);
+	CHECK(core_shared.armed == core_now + 20000);
+	layer_rt_look();
+	CHECK(!layer_rt_wants());
+	fire();
+	layer_rt_look();
+	CHECK(layer_rt_wants() && !core_ticked);
+	CHECK(layer_rt_take() == SHIMOS_RT_TIMER && layer_rt_take() == -1);
+
+	/* while it runs, Linux's deadline waits */
+	core_now += 100000;
+	layer_timer_look(0);
+	CHECK(!core_ticked);
+	layer_timer_look(1);
+	CHECK(core_ticked == 1);
+}
+
+static void test_rtos_calls(void)
+{
+	core_reset();
+	CHECK(!layer_rt_wants());
+	layer_rt_raise(SHIMOS_RT_BELL);	/* for nobody */
+	layer_rt_begin();
+	CHECK(layer_rt_wants() && layer_rt_take() == -1);
+	CHECK(layer_rt_call(99, 0, 0) == -1);
+	CHECK(layer_rt_call(SHIMOS_RT_CALL_READY, 0, 0) == 0 && core_shared.rt.ready);
+
+	/* a deadline in the past comes at once, and is counted; both are there, the timer first */
+	CHECK(layer_rt_call(SHIMOS_RT_CALL_TIMER, core_now - 5, 0) == 0);
+	CHECK(core_shared.rt.past == 1);
+	layer_rt_halt();
+	layer_rt_raise(SHIMOS_RT_BELL);
+	layer_rt_look();
+	CHECK(layer_rt_take() == SHIMOS_RT_TIMER && layer_rt_take() == SHIMOS_RT_BELL);
+	layer_rt_look();
+	CHECK(layer_rt_take() == -1);
+
+	CHECK(layer_rt_call(SHIMOS_RT_CALL_END, SHIMOS_RT_END_FAILED, 7) == 0);
+	CHECK(!layer_rt_wants() && core_shared.rt.state == LAYER_RT_ENDED);
+	CHECK(core_shared.rt.why == SHIMOS_RT_END_FAILED && core_shared.rt.at == 7);
 }
 
 void test_timer(void)
 {
+	test_beside_an_rtos();
+	test_rtos_calls();
 	test_ownership();
 	test_one_tick();
 	test_in_the_past();
@@ -120,7 +173,7 @@ void fuzz_timer(u64 seed)
 			core_shared.armed = random_u64();	/* its own page, too, it may spoil */
 		deadline = random_below(8) ? core_now + random_below(1 << 20) : random_u64();
 		core_shared.deadline = deadline;
-		layer_timer_look();
+		layer_timer_look(1);
 		MUST(core_ticked == ticked + (deadline && (s64)(core_now - deadline) >= 0));
 		core_now += random_below(1 << 16);
 		while (core_shared.deadline && (s64)(core_now - core_shared.deadline) < 1 << 20 &&

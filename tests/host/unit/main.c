@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Runs the unit tests of KLoader's pure code; `make check`. */
+/* Runs the unit tests of KLoader's and SPUMONE's pure code; `make check`. */
 #include "test.h"
 
 unsigned int checks_passed, checks_failed;
@@ -45,6 +45,7 @@ int main(void)
 	test_bzimage();
 	test_elf();
 	test_cmdline();
+	test_guest();
 	printf("%u passed, %u failed\n", checks_passed, checks_failed);
 	return checks_failed != 0;
 }

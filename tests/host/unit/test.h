@@ -21,5 +21,6 @@ void test_aml(void);
 void test_bzimage(void);
 void test_elf(void);
 void test_cmdline(void);
+void test_guest(void);
 
 #endif

@@ -16,9 +16,6 @@
 #include "call.h"
 #include "../../layer/arch/x86/svm.h"
 
-#define SVM_ATTRIBUTES_CODE	0xa9b	/* 64 bits, present, accessed */
-#define SVM_ATTRIBUTES_DATA	0xc93
-
 const char *spumone_arch_timer(void)
 {
 	return "lapic";
@@ -69,7 +66,7 @@ int spumone_arch_map_switch(struct spumone_cpu *s)
 	u64 page = (u64)spumone_arch_switch_in & PAGE_MASK;
 
 	memcpy(s->code, (void *)page, PAGE_SIZE);
-	return spumone_arch_map(s, page, __pa(s->code), false, true);
+	return spumone_arch_map(&s->tables, page, __pa(s->code), SPUMONE_RUN);
 }
 
 u64 spumone_arch_leave_address(void)
@@ -141,12 +138,12 @@ int spumone_arch_enter(struct spumone_cpu *s)
 	rdmsrl(MSR_EFER, efer);
 	efer |= EFER_SVME;
 	memset(vmcb, 0, sizeof(*vmcb));
-	svm_fill_intercepts(vmcb, __pa(image_own(s, h->vmcb_msrs)));
+	svm_fill_intercepts(vmcb, __pa(image_own(s, h->msr_map)));
 	svm_fill_state(vmcb, efer);
 	wrmsrl(MSR_EFER, efer);
 	wrmsrl(MSR_VM_HSAVE_PA, __pa(s->arch));
 	vmcb->save.rflags = X86_EFLAGS_FIXED;
-	spumone_arch_switch_in(s->root, image_address(h->enter));
+	spumone_arch_switch_in(s->tables.root, image_address(h->enter));
 	return 0;
 }
 

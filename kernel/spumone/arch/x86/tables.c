@@ -1,39 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Page tables of an instance of the layer: small pages, as many levels as Linux has. */
+/*
+ * Page tables of the layer and of what a guest sees: small pages, as many levels as
+ * Linux has.  And those with which a guest begins: large pages, four levels.
+ */
 #include <linux/gfp.h>
 #include <linux/mm.h>
 #include <asm/io.h>
 #include <asm/processor-flags.h>
 #include <asm/special_insns.h>
 
+#include <uapi/shimos_rt.h>
+
 #include "../../spumone.h"
 
 #define TABLES_PRESENT	BIT_ULL(0)
 #define TABLES_WRITE	BIT_ULL(1)
+#define TABLES_USER	BIT_ULL(2)	/* what a guest does is a program's doing, to nested tables */
+#define TABLES_LARGE	BIT_ULL(7)
 #define TABLES_NO_RUN	BIT_ULL(63)
 #define TABLES_ADDRESS	GENMASK_ULL(51, 12)
 #define TABLES_BITS	9
 
-static u64 *tables_new(struct spumone_cpu *s, u64 *physical)
+static u64 *tables_new(struct spumone_tables *t, u64 *physical)
 {
 	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 
 	if (!page)
 		return NULL;
-	list_add(&page->lru, &s->tables);
+	list_add(&page->lru, &t->pages);
 	*physical = page_to_phys(page);
 	return page_address(page);
 }
 
-int spumone_arch_root(struct spumone_cpu *s)
+int spumone_arch_tables(struct spumone_tables *t)
 {
-	return tables_new(s, &s->root) ? 0 : -ENOMEM;
+	INIT_LIST_HEAD(&t->pages);
+	return tables_new(t, &t->root) ? 0 : -ENOMEM;
 }
 
-int spumone_arch_map(struct spumone_cpu *s, u64 address, u64 physical, bool write, bool run)
+void spumone_arch_free_tables(struct spumone_tables *t)
+{
+	struct page *page, *next;
+
+	list_for_each_entry_safe(page, next, &t->pages, lru)
+		__free_page(page);
+	INIT_LIST_HEAD(&t->pages);
+}
+
+int spumone_arch_map(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags)
 {
 	int level = native_read_cr4() & X86_CR4_LA57 ? 4 : 3;
-	u64 *table = phys_to_virt(s->root), *entry, next;
+	u64 *table = phys_to_virt(t->root), *entry, next;
 
 	for (;; level--) {
 		entry = &table[address >> (PAGE_SHIFT + level * TABLES_BITS) &
@@ -41,13 +58,30 @@ int spumone_arch_map(struct spumone_cpu *s, u64 address, u64 physical, bool writ
 		if (!level)
 			break;
 		if (!*entry) {
-			if (!tables_new(s, &next))
+			if (!tables_new(t, &next))
 				return -ENOMEM;
-			*entry = next | TABLES_PRESENT | TABLES_WRITE;
+			*entry = next | TABLES_PRESENT | TABLES_WRITE |
+				 (flags & SPUMONE_NESTED ? TABLES_USER : 0);
 		}
 		table = phys_to_virt(*entry & TABLES_ADDRESS);
 	}
-	*entry = physical | TABLES_PRESENT | (write ? TABLES_WRITE : 0) |
-		 (run ? 0 : TABLES_NO_RUN);
+	*entry = physical | TABLES_PRESENT | (flags & SPUMONE_WRITE ? TABLES_WRITE : 0) |
+		 (flags & SPUMONE_RUN ? 0 : TABLES_NO_RUN) |
+		 (flags & SPUMONE_NESTED ? TABLES_USER : 0);
 	return 0;
+}
+
+/* Every address is what it is physically: one table of each level is enough for 1 GiB. */
+void spumone_arch_prepare_guest(struct spumone_guest *g)
+{
+	u64 at = SHIMOS_RT_BOOT + PAGE_SIZE, *table = g->memory + at, page;
+	int level;
+
+	g->start.tables = at;
+	for (level = 3; level > 1; level--, table += PAGE_SIZE / sizeof(*table)) {
+		at += PAGE_SIZE;
+		*table = at | TABLES_PRESENT | TABLES_WRITE;
+	}
+	for (page = 0; page < g->size; page += PMD_SIZE)
+		*table++ = page | TABLES_PRESENT | TABLES_WRITE | TABLES_LARGE;
 }

@@ -3,6 +3,7 @@
 #include "x86.h"
 
 #define APIC_ID		0x020
+#define APIC_TPR	0x080
 #define APIC_EOI	0x0b0
 #define APIC_ISR	0x100	/* 256 bits, a register for 32 of them */
 #define APIC_TMR	0x180
@@ -114,6 +115,27 @@ int layer_apic_in_service(void)
 	for (i = 0; i < LAYER_VECTORS / 32; i++)
 		any |= apic_read(APIC_ISR + (i << 4));
 	return any != 0;
+}
+
+/* Is one of the highest class? */
+int layer_apic_top_in_service(void)
+{
+	/* the class is the upper half of the last of eight registers */
+	return apic_read(APIC_ISR + ((LAYER_VECTORS / 32 - 1) << 4)) >> 16 != 0;
+}
+
+/* Keep interrupts up to a class away, for somebody who does not want them; what was before. */
+u32 layer_apic_hold(u32 class)
+{
+	u32 was = apic_read(APIC_TPR);
+
+	apic_write(APIC_TPR, class << 4);
+	return was;
+}
+
+void layer_apic_release(u32 was)
+{
+	apic_write(APIC_TPR, was);
 }
 
 u64 layer_arch_now(void)

@@ -5,8 +5,8 @@
  */
 #include "svm.h"
 
-#define LAYER_PARAMS_VMCB	16	/* in struct layer_params */
-#define LAYER_PARAMS_LEAVE	32
+#define LAYER_PARAMS_LEAVE	32	/* in struct layer_params */
+#define LAYER_VCPU_VMCB		0x70	/* in struct x86_vcpu */
 #define LAYER_CS	8
 #define LAYER_DS	16
 #define LAYER_STACK	16384
@@ -40,8 +40,8 @@ layer_enter:
 	call	layer_start
 
 .Lrun:
-	mov	layer_params+LAYER_PARAMS_VMCB(%rip), %rax
-	lea	layer_registers(%rip), %rdi
+	mov	layer_current(%rip), %rdi
+	mov	LAYER_VCPU_VMCB(%rdi), %rax
 	mov	0x00(%rdi), %rbx
 	mov	0x08(%rdi), %rcx
 	mov	0x10(%rdi), %rdx
@@ -61,7 +61,7 @@ layer_enter:
 	nop
 	vmrun
 	push	%rdi
-	lea	layer_registers(%rip), %rdi
+	mov	layer_current(%rip), %rdi
 	mov	%rbx, 0x00(%rdi)
 	mov	%rcx, 0x08(%rdi)
 	mov	%rdx, 0x10(%rdi)

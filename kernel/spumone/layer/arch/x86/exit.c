@@ -2,9 +2,6 @@
 /* Why Linux was left, what is done about it, and what it finds when it runs on. */
 #include "x86.h"
 
-#define EXIT_UD		6	/* invalid opcode */
-#define EXIT_GP		13	/* general protection, with an error code */
-
 #define EXIT_VMMCALL_LEN	3
 #define EXIT_WRMSR_LEN		2
 
@@ -12,10 +9,8 @@
 #define EXIT_NMI_VECTOR		2
 #define EXIT_FIRST_INTERRUPT	32
 
-_Alignas(LAYER_PAGE) struct svm_vmcb layer_vmcb;
 _Alignas(LAYER_PAGE) u8 layer_msr_map[SVM_MSR_MAP_SIZE];
 struct layer_params layer_params;
-struct x86_registers layer_registers;
 
 static int layer_nmi_pending;	/* came while the layer ran; Linux's */
 
@@ -60,22 +55,16 @@ void layer_interrupt(u64 vector, u64 error, u64 address)
 	}
 }
 
-static void exit_inject(u32 vector, int has_error)
-{
-	layer_vmcb.control.event = SVM_EVENT_VALID | SVM_EVENT_EXCEPTION | vector |
-				   (has_error ? SVM_EVENT_HAS_ERROR : 0);
-}
-
 /* Linux may change all of it but the bit that lets it run at all. */
 static void exit_wrmsr(void)
 {
-	u64 value = (layer_registers.rdx << 32) | (u32)layer_vmcb.save.rax;
+	u64 value = (layer_linux.registers.rdx << 32) | (u32)layer_vmcb.save.rax;
 
-	if ((u32)layer_registers.rcx == SVM_MSR_EFER) {
+	if ((u32)layer_linux.registers.rcx == SVM_MSR_EFER) {
 		layer_vmcb.save.efer = value | SVM_EFER_SVME;
 		layer_vmcb.save.rip += EXIT_WRMSR_LEN;
 	} else {
-		exit_inject(EXIT_GP, 1);
+		layer_vcpu_inject(&layer_linux, X86_EXCEPTION_GP, 1);
 	}
 }
 
@@ -83,7 +72,7 @@ static void exit_wrmsr(void)
 static int exit_call(void)
 {
 	if (layer_vmcb.save.cpl) {
-		exit_inject(EXIT_UD, 0);
+		layer_vcpu_inject(&layer_linux, X86_EXCEPTION_UD, 0);
 		return 0;
 	}
 	layer_counts()->calls++;
@@ -98,6 +87,15 @@ static int exit_call(void)
 		break;
 	case LAYER_CALL_TIMER_OFF:
 		layer_timer_own(0);
+		break;
+	case LAYER_CALL_RT_START:
+		layer_rtos_start();
+		break;
+	case LAYER_CALL_RT_STOP:
+		layer_rt_end(LAYER_RT_NONE, 0, 0, 0);
+		break;
+	case LAYER_CALL_RT_BELL:
+		layer_rt_raise(SHIMOS_RT_BELL);
 		break;
 	}
 	return 0;
@@ -115,6 +113,8 @@ static int exit_handle(u64 code)
 	case SVM_EXIT_NMI:
 		layer_window();
 		return 0;
+	case SVM_EXIT_VINTR:
+		return 0;	/* layer_vectors_give() sees that it can take one */
 	case SVM_EXIT_MSR:
 		exit_wrmsr();
 		return 0;
@@ -122,7 +122,7 @@ static int exit_handle(u64 code)
 		return exit_call();
 	case SVM_EXIT_VMRUN:
 	case SVM_EXIT_VMLOAD ... SVM_EXIT_SVM_LAST:
-		exit_inject(EXIT_UD, 0);	/* no virtual machines under the layer */
+		layer_vcpu_inject(&layer_linux, X86_EXCEPTION_UD, 0);	/* no virtual machines under the layer */
 		return 0;
 	case SVM_EXIT_SHUTDOWN:
 		layer_reset();
@@ -144,26 +144,70 @@ static void exit_give_nmi(void)
 		layer_vmcb.control.event = SVM_EVENT_VALID | SVM_EVENT_NMI | EXIT_NMI_VECTOR;
 }
 
-/**
- * layer_exit() - all that happens between two runs of Linux
- *
- * Called by entry.S, with GIF clear.
- * Return: 0 to let Linux run on, 1 to leave for good.
- */
-int layer_exit(void)
+/* Linux was left. */
+static int exit_linux(void)
 {
 	struct svm_control *control = &layer_vmcb.control;
 
-	layer_counts()->exits++;
 	control->event = 0;
 	control->tlb = 0;
 	layer_vectors_take_back(&layer_vmcb);
 	if (control->exit_event & SVM_EVENT_VALID)
 		control->event = control->exit_event;
-	if (exit_handle(control->exit_code))
-		return 1;
+	return exit_handle(control->exit_code);
+}
+
+static void exit_to_rtos(void)
+{
+	if (layer_current == &layer_linux)
+		layer_rt_enters(!(layer_vmcb.save.rflags & X86_FLAGS_IF));
+	layer_vcpu_switch(&layer_rtos);
+	layer_rtos_give();
+	layer_timer_look(0);
+}
+
+static void exit_to_linux(void)
+{
+	if (layer_current == &layer_rtos)
+		layer_rt_leaves();
+	layer_vcpu_switch(&layer_linux);
 	exit_give_nmi();
-	layer_timer_look();
+	layer_timer_look(1);
 	layer_vectors_give(&layer_vmcb);
+}
+
+/* The RTOS, unless what Linux is about to end would keep its interrupts away. */
+static void exit_to_whom(void)
+{
+	if (layer_vectors_clear_way())
+		exit_to_rtos();
+	else
+		exit_to_linux();
+}
+
+/**
+ * layer_exit() - all that happens between two runs of Linux, or of the RTOS
+ *
+ * Called by entry.S, with GIF clear.
+ * Return: 0 to let layer_current run, 1 to leave for good.
+ */
+int layer_exit(void)
+{
+	layer_counts()->exits++;
+	if (layer_current == &layer_rtos)
+		layer_rtos_exit();
+	else if (exit_linux())
+		return 1;
+	layer_vectors_gather();
+	layer_rt_look();
+	if (layer_rt_wants()) {
+		exit_to_whom();
+		return 0;
+	}
+	exit_to_linux();
+	/* its deadline may have come meanwhile: that saves an exit */
+	layer_rt_look();
+	if (layer_rt_wants())
+		exit_to_whom();
 	return 0;
 }

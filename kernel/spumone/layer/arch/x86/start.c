@@ -38,6 +38,7 @@ void layer_start(void)
 		layer_idt[i].middle = stub >> 16;
 		layer_idt[i].high = stub >> 32;
 	}
+	layer_vcpu_init();
 	start_watch_msr(SVM_MSR_MAP_C0000000, 0xc0000000, SVM_MSR_EFER);
 	start_watch_msr(SVM_MSR_MAP_C0010000, 0xc0010000, SVM_MSR_VM_CR);
 	start_watch_msr(SVM_MSR_MAP_C0010000, 0xc0010000, SVM_MSR_VM_HSAVE_PA);

@@ -98,6 +98,12 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 
 #define SVM_3_INTR		(1u << 0)
 #define SVM_3_NMI		(1u << 1)
+#define SVM_3_VINTR		(1u << 4)
+#define SVM_3_RDPMC		(1u << 15)
+#define SVM_3_INVD		(1u << 22)
+#define SVM_3_HLT		(1u << 24)
+#define SVM_3_INVLPGA		(1u << 26)
+#define SVM_3_PORTS		(1u << 27)
 #define SVM_3_MSR		(1u << 28)
 #define SVM_3_SHUTDOWN		(1u << 31)
 
@@ -108,6 +114,14 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_4_STGI		(1u << 4)
 #define SVM_4_CLGI		(1u << 5)
 #define SVM_4_SKINIT		(1u << 6)
+#define SVM_4_WBINVD		(1u << 9)
+#define SVM_4_MONITOR		(1u << 10)
+#define SVM_4_MWAIT		(1u << 11)
+#define SVM_4_MWAIT_ARMED	(1u << 12)
+#define SVM_4_XSETBV		(1u << 13)
+#define SVM_4_RDPRU		(1u << 14)
+
+#define SVM_CR_WRITE(n)		(1u << (16 + (n)))
 
 #define SVM_V_IRQ		(1u << 8)
 #define SVM_V_PRIORITY_SHIFT	16
@@ -127,12 +141,16 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 
 #define SVM_EXIT_INTR		0x60
 #define SVM_EXIT_NMI		0x61
+#define SVM_EXIT_VINTR		0x64
+#define SVM_EXIT_HLT		0x78
+#define SVM_EXIT_PORTS		0x7b
 #define SVM_EXIT_MSR		0x7c
 #define SVM_EXIT_SHUTDOWN	0x7f
 #define SVM_EXIT_VMRUN		0x80
 #define SVM_EXIT_VMMCALL	0x81
 #define SVM_EXIT_VMLOAD		0x82
 #define SVM_EXIT_SVM_LAST	0x86	/* SKINIT; those between are VMSAVE, STGI, CLGI */
+#define SVM_EXIT_NESTED_FAULT	0x400
 
 /* Where the map of MSRs has the range from 0xc0000000 on, in bytes; two bits an MSR. */
 #define SVM_MSR_MAP_SIZE	8192
@@ -143,6 +161,15 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_MSR_VM_CR		0xc0010114
 #define SVM_MSR_VM_HSAVE_PA	0xc0010117
 #define SVM_EFER_SVME		(1ull << 12)
+
+#define SVM_PORT_MAP_SIZE	(3 * 4096)
+
+#define SVM_NESTED_PAGING	1
+#define SVM_SHADOW		1
+
+/* Attributes of segments: 64-bit code, data. */
+#define SVM_ATTRIBUTES_CODE	0xa9b
+#define SVM_ATTRIBUTES_DATA	0xc93
 
 #endif
 #endif

@@ -16,13 +16,20 @@
  * as one and writes one end, so one too many stays in service, and keeps all of its
  * priority and below away.  That is noticed, and put right when Linux runs with
  * interrupts enabled, for then it owes no end.
+ *
+ * The layer's own vector, by which the RTOS gets the core, is of the highest class, and
+ * one of Linux's of that class that is in service keeps it away.  So none may be while
+ * Linux has interrupts disabled: it is ended and set aside, and raised again when Linux
+ * can take it, which the processor tells.  Linux ends those in their first instructions.
  */
 #include "x86.h"
 
 #define VECTORS_SPURIOUS	0xff	/* comes without being in service */
 
 static u64 layer_vectors_waiting[LAYER_VECTORS / 64];
+static unsigned int layer_vectors_count;	/* of those */
 static unsigned int layer_vectors_given;	/* to the processor, as a virtual one; 0: none */
+static u64 layer_vectors_aside;		/* ended; of the highest class, by their lowest bits */
 static int layer_vectors_stale;		/* there may be one too many in service */
 
 static u64 vectors_bit(unsigned int vector)
@@ -34,33 +41,34 @@ static int vectors_highest(void)
 {
 	int i;
 
-	for (i = LAYER_VECTORS / 64 - 1; i >= 0; i--)
-		if (layer_vectors_waiting[i])
-			return i * 64 + 63 - __builtin_clzll(layer_vectors_waiting[i]);
-	return -1;
+	if (!layer_vectors_count)
+		return -1;
+	for (i = LAYER_VECTORS / 64 - 1; !layer_vectors_waiting[i]; i--)
+		;
+	return i * 64 + 63 - __builtin_clzll(layer_vectors_waiting[i]);
 }
 
-static int vectors_more_than_one(void)
+static int vectors_waits(unsigned int vector)
 {
-	int vector = vectors_highest(), i;
-
-	if (vector < 0)
-		return 0;
-	for (i = 0; i < LAYER_VECTORS / 64; i++)
-		if (layer_vectors_waiting[i] & ~(vector / 64 == i ? vectors_bit(vector) : 0))
-			return 1;
-	return 0;
+	return (layer_vectors_waiting[vector / 64] & vectors_bit(vector)) != 0;
 }
 
 static void vectors_wait(unsigned int vector)
 {
+	layer_vectors_count += !vectors_waits(vector);
 	layer_vectors_waiting[vector / 64] |= vectors_bit(vector);
+}
+
+static void vectors_wait_no_more(unsigned int vector)
+{
+	layer_vectors_count -= vectors_waits(vector);
+	layer_vectors_waiting[vector / 64] &= ~vectors_bit(vector);
 }
 
 /* It is in service now, and Linux's. */
 void layer_vectors_acknowledged(unsigned int vector)
 {
-	if (layer_vectors_waiting[vector / 64] & vectors_bit(vector)) {
+	if (vectors_waits(vector)) {
 		layer_counts()->merged++;
 		layer_vectors_stale = 1;
 	}
@@ -70,7 +78,7 @@ void layer_vectors_acknowledged(unsigned int vector)
 /* Linux owes no end and nothing waits, so nothing is in service. */
 static void vectors_settle(struct svm_vmcb *vmcb)
 {
-	if (!(vmcb->save.rflags & X86_FLAGS_IF) || vectors_highest() >= 0)
+	if (!(vmcb->save.rflags & X86_FLAGS_IF) || layer_vectors_count)
 		return;
 	while (layer_apic_in_service())
 		layer_apic_end();
@@ -100,9 +108,20 @@ void layer_vectors_take_back(struct svm_vmcb *vmcb)
 			layer_counts()->given[layer_vectors_given]++;
 	}
 	vmcb->control.interrupt &= ~SVM_V_IRQ;
+	vmcb->control.intercept_3 &= ~SVM_3_VINTR;
 	layer_vectors_given = 0;
 	if (layer_vectors_stale)
 		vectors_settle(vmcb);
+}
+
+static void vectors_raise_aside(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 16; i++)
+		if (layer_vectors_aside & 1ull << i)
+			layer_apic_raise(X86_TOP_CLASS * 16 + i);
+	layer_vectors_aside = 0;
 }
 
 /**
@@ -118,13 +137,12 @@ void layer_vectors_put_back(void)
 
 	/* the APIC forgets by the end which were levels */
 	for (vector = LAYER_VECTORS - 1; vector >= 32; vector--)
-		if (layer_vectors_waiting[vector / 64] & vectors_bit(vector) &&
-		    layer_apic_is_level(vector))
+		if (vectors_waits(vector) && layer_apic_is_level(vector))
 			level[vector / 64] |= vectors_bit(vector);
 	for (vector = LAYER_VECTORS - 1; vector >= 32; vector--) {
-		if (!(layer_vectors_waiting[vector / 64] & vectors_bit(vector)))
+		if (!vectors_waits(vector))
 			continue;
-		layer_vectors_waiting[vector / 64] &= ~vectors_bit(vector);
+		vectors_wait_no_more(vector);
 		if (vector == VECTORS_SPURIOUS)
 			continue;
 		layer_apic_end();
@@ -132,23 +150,84 @@ void layer_vectors_put_back(void)
 		if (!(level[vector / 64] & vectors_bit(vector)))
 			layer_apic_raise(vector);
 	}
+	vectors_raise_aside();
+}
+
+/* One waits at most. */
+void layer_vectors_gather(void)
+{
+	while (layer_vectors_count > 1) {
+		layer_vectors_put_back();
+		layer_window();
+	}
+}
+
+/* Linux gets it later, and what is in its way gets through. */
+static void vectors_set_aside(unsigned int vector)
+{
+	vectors_wait_no_more(vector);
+	layer_vectors_aside |= 1ull << vector % 16;
+	layer_apic_end();
+	layer_counts()->set_aside++;
+}
+
+static int vectors_is_top(int vector)
+{
+	return vector >= 0 && vector / 16 == X86_TOP_CLASS && vector != VECTORS_SPURIOUS;
+}
+
+/**
+ * layer_vectors_clear_way() - can the layer's own vector come while the RTOS runs?
+ *
+ * If Linux is about to end one of the highest class, it is there in a moment.
+ */
+int layer_vectors_clear_way(void)
+{
+	int vector = vectors_highest();
+
+	if (vectors_is_top(vector))
+		vectors_set_aside(vector);
+	if (!layer_apic_top_in_service())
+		return 1;
+	layer_rt_waited();
+	layer_apic_raise(LAYER_VECTOR);
+	return 0;
+}
+
+/* At its next instruction? */
+static int vectors_can_take(const struct svm_vmcb *vmcb)
+{
+	return vmcb->save.rflags & X86_FLAGS_IF && !(vmcb->control.shadow & SVM_SHADOW) &&
+	       !(vmcb->control.event & SVM_EVENT_VALID);
+}
+
+static void vectors_to_processor(struct svm_vmcb *vmcb, unsigned int vector)
+{
+	vmcb->control.interrupt_vector = vector;
+	vmcb->control.interrupt = (vmcb->control.interrupt & ~SVM_V_PRIORITY) | SVM_V_IRQ |
+				  SVM_V_IGNORE_TPR | vector / 16 << SVM_V_PRIORITY_SHIFT;
 }
 
 /* Before Linux runs on: let it have what waits, one at most. */
 void layer_vectors_give(struct svm_vmcb *vmcb)
 {
-	int vector;
+	int vector = vectors_highest(), now = vectors_can_take(vmcb);
 
-	while (vectors_more_than_one()) {
-		layer_vectors_put_back();
-		layer_window();
+	if (vectors_is_top(vector) && !now) {
+		vectors_set_aside(vector);
+		vector = vectors_highest();
 	}
-	vector = vectors_highest();
+	if (layer_vectors_aside && now) {
+		vectors_raise_aside();
+	} else if (layer_vectors_aside) {
+		/* not delivered: it ends Linux's run as soon as Linux could take it */
+		vectors_to_processor(vmcb, X86_TOP_CLASS * 16);
+		vmcb->control.intercept_3 |= SVM_3_VINTR;
+		return;
+	}
 	if (vector < 0)
 		return;
-	layer_vectors_waiting[vector / 64] &= ~vectors_bit(vector);
+	vectors_wait_no_more(vector);
 	layer_vectors_given = vector;
-	vmcb->control.interrupt_vector = vector;
-	vmcb->control.interrupt = (vmcb->control.interrupt & ~SVM_V_PRIORITY) | SVM_V_IRQ |
-				  SVM_V_IGNORE_TPR | vector / 16 << SVM_V_PRIORITY_SHIFT;
+	vectors_to_processor(vmcb, vector);
 }

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* An RTOS's image: what its segments ask for. */
+#ifndef _SPUMONE_GUEST_H
+#define _SPUMONE_GUEST_H
+
+#include <linux/types.h>
+#include <shimos/complaint.h>
+
+#define GUEST_SEGMENTS	16
+
+/* Whole pages from @from to @to, and where in the file and in memory their bytes are. */
+struct guest_segment {
+	u64 from, to;
+	u64 offset, address, stored;
+	bool write, run;
+};
+
+struct guest_image {
+	u64 entry;
+	unsigned int count;
+	struct guest_segment segments[GUEST_SEGMENTS];
+};
+
+/**
+ * guest_elf_parse() - what an image asks for
+ * @image: its file
+ * @len: bytes
+ * @end: where its memory ends
+ * @out: what it asks for
+ * @c: why it is refused
+ *
+ * Context: any.
+ * Return: 0 or -ENOEXEC.
+ */
+int guest_elf_parse(const void *image, u64 len, u64 end, struct guest_image *out,
+		    struct complaint *c);
+
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The RTOS on this core: whether it wants to run, what is on its way to it, and what it
+ * asks for.  It goes before Linux whenever it wants to (SPUMONE 2011, section 3).
+ */
+#include "layer.h"
+
+static int rt_on;		/* there is one, and it has not ended */
+static int rt_halted;		/* waits for an interrupt */
+static u64 rt_deadline;		/* when it wants its timer interrupt, in cycles; 0: never */
+static u64 rt_pending;		/* interrupts on their way: a bit a vector */
+static u64 rt_since;		/* when it got the core */
+
+static struct layer_rt *rt(void)
+{
+	return &layer_shared()->rt;
+}
+
+/* As new. */
+void layer_rt_begin(void)
+{
+	struct layer_rt *r = rt();
+
+	*r = (struct layer_rt) { .state = LAYER_RT_RUNS };
+	rt_on = 1;
+	rt_halted = 0;
+	rt_deadline = 0;
+	rt_pending = 0;
+}
+
+/**
+ * layer_rt_end() - it runs no more
+ * @state: an enum layer_rt_state
+ * @why: and what for; see struct layer_rt
+ * @at: where it was
+ * @info: what it touched
+ */
+void layer_rt_end(u64 state, u64 why, u64 at, u64 info)
+{
+	struct layer_rt *r = rt();
+
+	rt_on = 0;
+	rt_deadline = 0;
+	rt_pending = 0;
+	r->why = why;
+	r->at = at;
+	r->info = info;
+	LAYER_WRITE(r->state, state);
+}
+
+/* Its turn? */
+int layer_rt_wants(void)
+{
+	return rt_on && (!rt_halted || rt_pending);
+}
+
+/**
+ * layer_rt_enters() - the core is its own from now on, until layer_rt_leaves()
+ * @masked: Linux, which had it, has interrupts disabled
+ */
+void layer_rt_enters(int masked)
+{
+	rt()->entered++;
+	rt()->masked += masked;
+	rt_since = layer_arch_now();
+}
+
+void layer_rt_leaves(void)
+{
+	rt()->cycles += layer_arch_now() - rt_since;
+}
+
+void layer_rt_exited(void)
+{
+	rt()->exits++;
+}
+
+/* Its deadline may have come. */
+void layer_rt_look(void)
+{
+	if (!rt_deadline || (s64)(layer_arch_now() - rt_deadline) < 0)
+		return;
+	rt_deadline = 0;
+	rt()->timers++;
+	layer_rt_raise(SHIMOS_RT_TIMER);
+}
+
+u64 layer_rt_deadline(void)
+{
+	return rt_deadline;
+}
+
+/* An interrupt is on its way to it, if there is somebody. */
+void layer_rt_raise(unsigned int vector)
+{
+	if (rt_on)
+		rt_pending |= 1ull << vector;
+}
+
+/* The most urgent one, or -1; it is not on its way any more. */
+int layer_rt_take(void)
+{
+	int vector;
+
+	if (!rt_pending)
+		return -1;
+	vector = __builtin_ctzll(rt_pending);
+	rt_pending &= ~(1ull << vector);
+	rt_halted = 0;
+	return vector;
+}
+
+void layer_rt_halt(void)
+{
+	rt_halted = 1;
+}
+
+void layer_rt_waited(void)
+{
+	rt()->waited++;
+}
+
+/**
+ * layer_rt_call() - what it asks the layer for
+ * @number: an enum shimos_rt_call
+ * @at: the address of its call
+ *
+ * Return: 0 or -1, for it.
+ */
+s64 layer_rt_call(u64 number, u64 argument, u64 at)
+{
+	switch (number) {
+	case SHIMOS_RT_CALL_TIMER:
+		rt_deadline = argument;
+		if (argument && (s64)(layer_arch_now() - argument) >= 0)
+			rt()->past++;
+		return 0;
+	case SHIMOS_RT_CALL_READY:
+		LAYER_WRITE(rt()->ready, 1);
+		return 0;
+	case SHIMOS_RT_CALL_END:
+		layer_rt_end(LAYER_RT_ENDED, argument, at, 0);
+		return 0;
+	default:
+		return -1;
+	}
+}
