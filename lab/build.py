@@ -17,6 +17,10 @@ from lab.paths import CACHE, SRC
 
 _BUILD = CACHE / "build"
 _TESTS = "usr/lib/shimos-test"
+#: How often the timer of rt/programs/latency.c comes on the machines, and how long task.c works there.
+RT_ACTIVATIONS = 1000
+RT_SECONDS = 2
+
 #: Names parts that shall not be on the machines, for trying out.
 _WITHOUT = "SHIMOS_LAB_WITHOUT"
 
@@ -88,6 +92,8 @@ def test_programs() -> dict[str, Path]:
             run("gcc", "-static", "-O2", "-Wall", "-Werror", *include, "-o", program, source, "-lpthread")
             parts[f"{_TESTS}/{source.stem}"] = program
     with cache.lock("build-tool"):
+        run_make("rt-tests", out, f"RT_ACTIVATIONS={RT_ACTIVATIONS}", f"RT_SECONDS={RT_SECONDS}")
+        parts |= {f"{_TESTS}/{image.name}": image for image in (out / "rt").glob("*.elf")}
         parts[f"{_TESTS}/kml_getpid"] = _cargo("-p", "shimos-kml", "--example", "getpid") / "examples" / "getpid"
     return parts
 
@@ -110,7 +116,8 @@ _PAYLOADS = 12
 # would ask again.
 _TOOLCHAIN = ("lab/packages.txt", "lab/make-root", "Makefile", "lab/build.py")
 _MODULES = (*_TOOLCHAIN, "kernel", "tests/modules")
-_PROGRAMS = (*_TOOLCHAIN, "tool", "lib", "kernel/include", "kernel/ikc", "kernel/init", "tests/programs", "tests/guest")
+_TEST_PROGRAMS = ("tests/programs", "tests/guest", "tests/rt")
+_PROGRAMS = (*_TOOLCHAIN, *_TEST_PROGRAMS, "tool", "lib", "kernel/include", "kernel/ikc", "kernel/init", "rt")
 
 
 def _sources(names: tuple[str, ...]) -> list[Path]:

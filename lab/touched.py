@@ -35,7 +35,7 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("LICENSE", _NOTHING),
     (".gitignore", _NOTHING),
     ("kernel/kml/*", _KML),
-    ("kernel/spumone/*", _system("layer", "package")),
+    ("kernel/spumone/*", _system("layer", "rt", "package")),
     ("kernel/backend/*", _DEVICES),
     ("kernel/virtio/*", _DEVICES),
     ("kernel/kloader/passthrough*", _system("pci", "life")),
@@ -51,7 +51,8 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("examples/*", _NOTHING),  # the quick checks build them
     ("bench/*", _PYTHON),
     ("tests/python/*", _PYTHON),
-    ("rt/*", _NOTHING),  # the quick checks build them; nothing runs them yet
+    ("rt/*", _system("rt")),
+    ("tests/rt/*", _system("rt")),
     ("tests/host/*", _NOTHING),  # all of it belongs to the quick checks
     (f"{_SYSTEM}/soak/*", _NOTHING),
     (f"{_SYSTEM}/debug/*", _NOTHING),

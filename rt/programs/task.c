@@ -8,7 +8,6 @@
 #include "semphr.h"
 #include "task.h"
 
-#define TASK_SECONDS	5
 #define TASK_QUEUE	8
 #define TASK_BURST	5	/* ticks that the busy task calculates, and then sleeps */
 #define TASK_PAUSE	10	/* ticks between two heaps of messages */

@@ -1,0 +1,177 @@
+"""Real-time programs that share a CPU with a running stock kernel, on SPUMONE's layer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from lab.build import RT_ACTIVATIONS
+from lab.machine import Machine
+from tests.support.tiers import REPETITION
+from tests.system.test_layer import assert_balanced, counts, do, leave, load, said
+
+IMAGES = "/usr/lib/shimos-test"
+MEMORY = 2 << 20
+RUNS, ENDED, CRASHED = 1, 2, 3  # enum layer_rt_state
+STOPPED, FAILED = 1, 2  # enum shimos_rt_end
+pytestmark = pytest.mark.machine(one_thread=True)
+#: Its clock goes by instructions, so it is the same however busy the computer is.
+counted = pytest.mark.machine(cpus=1, icount=True)
+
+
+@contextmanager
+def beside(machine: Machine, image: str, cpu: int = 1) -> Iterator[None]:
+    """Let a real-time program share a CPU for a while."""
+    do(machine, f"rt {cpu} {MEMORY} {IMAGES}/{image}.elf")
+    yield
+    do(machine, f"stop {cpu}")
+
+
+def state(machine: Machine, cpu: int = 1) -> dict[str, int]:
+    return counts(machine)[cpu]
+
+
+def console(machine: Machine) -> list[str]:
+    """Return what the program has said."""
+    return [line for line in machine.run("cat /proc/layer").lines if not line.startswith("cpu=")]
+
+
+def until_ended(machine: Machine, cpu: int = 1, timeout: float = 60) -> dict[str, int]:
+    """Wait for the end of the program; its state."""
+    machine.run(f"until grep -q 'cpu={cpu} .* rt=[{ENDED}{CRASHED}] ' /proc/layer; do sleep 0.1; done", timeout=timeout)
+    return state(machine, cpu)
+
+
+def test_hello(machine: Machine) -> None:
+    """The least program: it runs, takes its interrupts, and ends; its memory is the host's again."""
+    load(machine)
+    do(machine, "launch 1")
+    before = state(machine)
+    for _ in range(2):
+        with beside(machine, "hello"):
+            end = until_ended(machine)
+            assert (end["rt"], end["why"], end["ready"]) == (ENDED, STOPPED, 1)
+            assert end["timers"] == 10 and end["entered"] > 1
+            said_lines = console(machine)
+        assert said_lines[0].startswith("hello, at") and said_lines[1] == "10 timer interrupts, 0 strays"
+        assert console(machine) == []
+    assert_balanced(before, state(machine))
+    leave(machine, [1])
+
+
+#: By the images' names: how each ends, and the exit, the address or the words that tell why.
+FORBIDDEN = {
+    "text": (CRASHED, 0x400),
+    "null": (CRASHED, 0x400),
+    "run": (CRASHED, 0x400),
+    "port": (ENDED, FAILED),
+    "msr": (ENDED, FAILED),
+    "halt": (CRASHED, 0x78),
+    "reset": (CRASHED, 0x7F),
+    "float": (CRASHED, 0x10),
+    "svm": (CRASHED, 0x80),
+}
+
+
+def test_forbidden(machine: Machine) -> None:
+    """What a real-time program may not do ends it, with the reason; Linux does not notice."""
+    load(machine)
+    do(machine, "launch 1")
+    before = state(machine)
+    for name, (how, why) in FORBIDDEN.items():
+        with beside(machine, f"forbidden-{name}"):
+            end = until_ended(machine)
+            assert (end["rt"], end["why"]) == (how, why), name
+            lines = console(machine)
+            assert lines[0] == "now" and "nothing happened" not in lines, (name, lines)
+            if name == "null":
+                assert end["info"] < 4096
+            if how == ENDED:
+                assert "13" in lines[1], lines  # general protection
+    assert_balanced(before, state(machine))
+    leave(machine, [1])
+
+
+def test_limits(machine: Machine) -> None:
+    """What is refused, and why; a CPU that is shared stays on."""
+    load(machine)
+    assert "the layer is not under CPU 1" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf")
+    do(machine, "launch 1")
+    assert "1M to 1G" in said(machine, f"rt 1 4096 {IMAGES}/hello.elf")
+    assert "1M to 1G" in said(machine, f"rt 1 {MEMORY + 1} {IMAGES}/hello.elf")
+    assert "no ELF file" in said(machine, f"rt 1 {MEMORY} {IMAGES}/extract-vmlinux")
+    assert "not between" in said(machine, f"rt 1 {1 << 20} {IMAGES}/hello.elf")
+    assert machine.run("echo stop 1 >/proc/layer", check=False).status
+    with beside(machine, "latency-endless"):
+        assert "has a real-time partition already" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf")
+        assert machine.run("echo 0 >/sys/devices/system/cpu/cpu1/online", check=False).status
+        assert "CPU 1 stays" in machine.dmesg()
+        assert machine.run("echo freeze >/sys/power/state", check=False).status
+        # asked to end, it does
+        do(machine, "ask 1")
+        end = until_ended(machine)
+        assert (end["rt"], end["why"]) == (ENDED, STOPPED)
+    machine.run("echo 0 >/sys/devices/system/cpu/cpu1/online; echo 1 >/sys/devices/system/cpu/cpu1/online")
+    # what runs goes with the layer
+    do(machine, f"rt 1 {MEMORY} {IMAGES}/latency-endless.elf")
+    leave(machine, [1])
+
+
+#: Disk, files and forks without end, as in the paper's figures 6 and 7.  Beside it something that
+#: keeps the CPU awake: while it sleeps, the emulator's clock goes on with the computer's.
+LOAD = (
+    "nice -n 19 sh -c 'while [ ! -e /tmp/end ]; do :; done' & (while [ ! -e /tmp/end ]; do dd if=/dev/zero of=/tmp/zeroes bs=64k count=64; sync;"
+    " find / -xdev -type f | head -n 500 | xargs cat; /bin/true | cat; done) >/dev/null 2>&1 &"
+)
+
+
+@contextmanager
+def under_load(machine: Machine, image: str) -> Iterator[None]:
+    """Let a real-time program share the only CPU with Linux at work."""
+    load(machine)
+    machine.run(LOAD)
+    do(machine, "launch 0")
+    before = state(machine, 0)
+    with beside(machine, image, 0):
+        yield
+    machine.run("touch /tmp/end; wait")
+    assert_balanced(before, state(machine, 0))
+    leave(machine, [0])
+
+
+def deadlines(machine: Machine) -> None:
+    """A program is at its deadlines in time while Linux works and keeps interrupts off for twice as long."""
+    with under_load(machine, "latency"):
+        while state(machine, 0)["rt"] == RUNS:
+            do(machine, "mask 0 2000 50")
+        end, lines = state(machine, 0), console(machine)
+    told = {key: int(value) for key, value in re.findall(r"# (\w+): (\d+)", "\n".join(lines))}
+    assert told == {"Total": RT_ACTIVATIONS, "Overflows": 0, "Missed": 0, "Early": 0, "Strays": 0}
+    # an instruction is a cycle here
+    assert int(re.findall(r"Max: +(\d+)", "\n".join(lines))[-1]) <= 500
+    # it was Linux with interrupts off that it was taken from
+    assert end["rt_masked"] > RT_ACTIVATIONS / 4
+
+
+@counted
+def test_deadlines(fresh_machine: Machine) -> None:
+    deadlines(fresh_machine)
+
+
+@REPETITION
+@pytest.mark.machine(kernel="6.1", partitions=["6.1"], cpus=1, icount=True)
+def test_deadlines_older_kernel(fresh_machine: Machine) -> None:
+    deadlines(fresh_machine)
+
+
+@counted
+def test_freertos(fresh_machine: Machine) -> None:
+    """FreeRTOS, unchanged: tasks of several priorities, queues and delays; none comes late."""
+    with under_load(fresh_machine, "task"):
+        end = until_ended(fresh_machine, 0, timeout=300)
+        lines = console(fresh_machine)
+    assert (end["rt"], end["why"], lines[-1]) == (ENDED, STOPPED, "task fine")
+    assert "(0 missed)" in lines[-2]
