@@ -20,17 +20,19 @@ static void *image_text;	/* what is read and run */
 static unsigned int image_text_order;
 static void *image_window;	/* where it runs; the rest of it is kept free */
 
-const struct layer_header *image_header(void)
+static const struct layer_header *image_header(void)
 {
 	return (const void *)spumone_layer_image;
 }
 
-u64 image_address(u64 offset)
+/* Where something in the image is for the layer. */
+static u64 image_address(u64 offset)
 {
 	return (u64)image_window + offset;
 }
 
-void *image_own(struct spumone_cpu *s, u64 offset)
+/* The same in an instance's own part, as Linux sees it. */
+static void *image_own(struct spumone_cpu *s, u64 offset)
 {
 	return s->own + (offset - image_header()->data);
 }
@@ -139,11 +141,15 @@ struct spumone_cpu *image_instance(unsigned int cpu)
 	INIT_LIST_HEAD(&s->tables.pages);
 	s->own_order = get_order(h->size - h->data);
 	own = alloc_pages_node(cpu_to_node(cpu), GFP_KERNEL, s->own_order);
-	if (own)
+	if (own) {
 		s->own = page_address(own);
+		s->state = image_own(s, h->vmcb);
+		s->watched = image_own(s, h->msr_map);
+	}
 	s->shared = (void *)get_zeroed_page(GFP_KERNEL);
 	s->code = (void *)get_zeroed_page(GFP_KERNEL);
 	s->arch = (void *)get_zeroed_page(GFP_KERNEL);
+	s->enter = image_address(h->enter);
 	if (!s->own || !s->shared || !s->code || !s->arch || image_map_instance(s)) {
 		image_free(s);
 		return NULL;

@@ -49,6 +49,9 @@ struct spumone_guest {
  * @cpu: Linux's number
  * @own: what the instance has for itself, as Linux sees it
  * @own_order: of @own
+ * @enter: where the layer is entered, as it sees it
+ * @state: in @own: what the processor runs Linux by
+ * @watched: in @own: which of the processor's registers the layer watches
  * @shared: the page that both write
  * @tables: the instance's page tables
  * @code: a copy of the page of Linux's code in which they switch
@@ -60,6 +63,9 @@ struct spumone_cpu {
 	unsigned int cpu;
 	void *own;
 	unsigned int own_order;
+	u64 enter;
+	void *state;
+	void *watched;
 	struct layer_shared *shared;
 	struct spumone_tables tables;
 	void *code;
@@ -77,11 +83,6 @@ void image_exit(void);
 struct spumone_cpu *image_instance(unsigned int cpu);
 void image_fill(struct spumone_cpu *s);
 void image_free(struct spumone_cpu *s);
-/* Where something in the image is for the layer. */
-u64 image_address(u64 offset);
-const struct layer_header *image_header(void);
-/* The same in an instance's own part, as Linux sees it. */
-void *image_own(struct spumone_cpu *s, u64 offset);
 
 /* clock.c: whose the local timer is */
 void clock_init(void);

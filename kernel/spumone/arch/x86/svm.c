@@ -128,8 +128,7 @@ static void svm_fill_state(struct svm_vmcb *vmcb, u64 efer)
 
 int spumone_arch_enter(struct spumone_cpu *s)
 {
-	const struct layer_header *h = image_header();
-	struct svm_vmcb *vmcb = image_own(s, h->vmcb);
+	struct svm_vmcb *vmcb = s->state;
 	int ret = svm_check_here();
 	u64 efer;
 
@@ -138,12 +137,12 @@ int spumone_arch_enter(struct spumone_cpu *s)
 	rdmsrl(MSR_EFER, efer);
 	efer |= EFER_SVME;
 	memset(vmcb, 0, sizeof(*vmcb));
-	svm_fill_intercepts(vmcb, __pa(image_own(s, h->msr_map)));
+	svm_fill_intercepts(vmcb, __pa(s->watched));
 	svm_fill_state(vmcb, efer);
 	wrmsrl(MSR_EFER, efer);
 	wrmsrl(MSR_VM_HSAVE_PA, __pa(s->arch));
 	vmcb->save.rflags = X86_EFLAGS_FIXED;
-	spumone_arch_switch_in(s->tables.root, image_address(h->enter));
+	spumone_arch_switch_in(s->tables.root, s->enter);
 	return 0;
 }
 
