@@ -149,19 +149,18 @@ static int run(const char *line)
 	u64 memory;
 	int ret = -EINVAL;
 
-	if (sscanf(line, "launch %u", &cpu) == 1) {
+	if (sscanf(line, "launch %u", &cpu) == 1)
 		ret = spumone_launch(cpu, &c);
-	} else if (sscanf(line, "leave %u", &cpu) == 1) {
+	else if (sscanf(line, "leave %u", &cpu) == 1)
 		ret = spumone_leave(cpu);
-	} else if (sscanf(line, "mask %u %u %u", &cpu, &m.microseconds, &m.times) == 3) {
+	else if (sscanf(line, "mask %u %u %u", &cpu, &m.microseconds, &m.times) == 3)
 		ret = work_on_cpu(cpu, mask, &m);
-	} else if (sscanf(line, "rt %u %llu %47s", &cpu, &memory, path) == 3) {
+	else if (sscanf(line, "rt %u %llu %47s", &cpu, &memory, path) == 3)
 		ret = run_rt(cpu, memory, path, &c);
-	} else if (sscanf(line, "ask %u", &cpu) == 1) {
+	else if (sscanf(line, "ask %u", &cpu) == 1)
 		ret = spumone_rt_poweroff(cpu);
-	} else if (sscanf(line, "stop %u", &cpu) == 1) {
+	else if (sscanf(line, "stop %u", &cpu) == 1)
 		ret = spumone_rt_stop(cpu);
-	}
 	if (ret && c.text[0])
 		pr_notice("layer: %s\n", c.text);
 	return ret;
