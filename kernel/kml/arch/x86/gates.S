@@ -349,7 +349,9 @@ SYM_CODE_END(kml_handle)
  *
  * One may hit another while that is at this: then it does all of it for the stub,
  * whose frame it finds by the other's. The other, whose copy may be spoiled, sees by
- * the stub's %rsp, which is changed last, that it has to begin anew.
+ * the stub's %rsp, which is changed last, that it has to begin anew. If the other is
+ * done with the copy it does not look again, and the stub goes on much later: then it
+ * stays where it is, for who has hit that other may come again and need its place.
  *
  * %rsp stays at the frame all the time, where the one that comes next looks for it.
  * Registers are saved far below, because the stock NMI handler looks at some words
@@ -362,27 +364,37 @@ SYM_CODE_END(kml_handle)
 #define G_RCX	-528
 #define G_RDX	-536
 #define G_RSI	-544
+#define G_RDI	-552
 
-/* To the frame of whom the frame at %rbx has interrupted, if that was in its guard. */
-.macro guard_outer other:req
+/* Where on the gate stack's page a place is. */
+#define G_PLACE(move)	(KML_PAGE_SIZE - KML_FRAME - (move))
+
+/*
+ * To the frame of whom the frame at %rbx has interrupted, if that was in its guard;
+ * %rdi: its place.
+ */
+.macro guard_outer other:req move:req
 	cmpq	$kml_\other, F_IP(%rbx)
 	jb	.Lno_guard_\@
 	cmpq	$.Lguarded_\other, F_IP(%rbx)
 	jae	.Lno_guard_\@
 	movq	F_SP(%rbx), %rbx
+	movl	$G_PLACE(\move), %edi
 .Lno_guard_\@:
 .endm
 
-.macro guard own:req move:req other:req another:req
+.macro guard own:req move:req other:req other_move:req another:req another_move:req
 	movq	%rax, G_RAX(%rsp)
 	movq	%rbx, G_RBX(%rsp)
 	movq	%rcx, G_RCX(%rsp)
 	movq	%rdx, G_RDX(%rsp)
 	movq	%rsi, G_RSI(%rsp)
+	movq	%rdi, G_RDI(%rsp)
 	movq	%rsp, %rbx
-	guard_outer \other
-	guard_outer \another
-	guard_outer \other
+	movl	$G_PLACE(\move), %edi
+	guard_outer \other \other_move
+	guard_outer \another \another_move
+	guard_outer \other \other_move
 	cmpq	$kml_stubs, F_IP(%rbx)
 	jb	.Lmoved_\@
 	cmpq	$kml_window_end, F_IP(%rbx)
@@ -391,9 +403,12 @@ SYM_CODE_END(kml_handle)
 	movq	F_SP(%rbx), %rax
 	movq	%rax, %rdx
 	andq	$-KML_PAGE_SIZE, %rdx
-	addq	$(KML_PAGE_SIZE - KML_FRAME - \move), %rdx
 	movq	%rax, %rsi
 	andq	$-KML_FRAME, %rsi
+	leaq	(%rdx,%rdi), %rcx
+	cmpq	%rcx, %rsi
+	je	.Lmoved_\@
+	addq	$G_PLACE(\move), %rdx
 	cmpq	%rdx, %rsi
 	je	.Lmoved_\@
 	offset = 0
@@ -413,6 +428,7 @@ SYM_CODE_END(kml_handle)
 	movq	G_RCX(%rsp), %rcx
 	movq	G_RDX(%rsp), %rdx
 	movq	G_RSI(%rsp), %rsi
+	movq	G_RDI(%rsp), %rdi
 .Lguarded_\own:
 	ANNOTATE_NOENDBR
 .endm
@@ -439,7 +455,7 @@ SYM_CODE_START(kml_nmi)
 	 */
 	cmpl	$1, -16(%rsp)
 	je	.Lnmi_stock
-	guard	nmi KML_MOVE_NMI debug machine_check
+	guard	nmi KML_MOVE_NMI debug KML_MOVE_DB machine_check KML_MOVE_MC
 .Lnmi_stock:
 	ANNOTATE_RETPOLINE_SAFE
 	jmpq	*(kml_stock + X86_TRAP_NMI * 8)(%rip)
@@ -449,7 +465,7 @@ SYM_CODE_END(kml_nmi)
 SYM_CODE_START(kml_debug)
 	COMPAT_UNWIND_HINT_UNKNOWN
 	ENDBR
-	guard	debug KML_MOVE_DB nmi machine_check
+	guard	debug KML_MOVE_DB nmi KML_MOVE_NMI machine_check KML_MOVE_MC
 	cmpq	$kml_call, (%rsp)
 	je	.Lstepped_into_call
 	cmpq	$kml_call_3, (%rsp)
@@ -477,7 +493,7 @@ SYM_CODE_END(kml_debug)
 SYM_CODE_START(kml_machine_check)
 	COMPAT_UNWIND_HINT_UNKNOWN
 	ENDBR
-	guard	machine_check KML_MOVE_MC nmi debug
+	guard	machine_check KML_MOVE_MC nmi KML_MOVE_NMI debug KML_MOVE_DB
 	as_user
 	ANNOTATE_RETPOLINE_SAFE
 	jmpq	*(kml_stock + X86_TRAP_MC * 8)(%rip)
