@@ -192,7 +192,14 @@ static void launch_end_guest(struct spumone_cpu *s)
 	s->guest = NULL;
 }
 
-int spumone_rt_stop(unsigned int cpu)
+static void launch_ask_guest(struct spumone_cpu *s)
+{
+	guest_request(s->guest, SHIMOS_REQUEST_POWEROFF);
+	launch_call(s, LAYER_CALL_RT_BELL);
+}
+
+/* If there is one. */
+static int launch_with_guest(unsigned int cpu, void (*what)(struct spumone_cpu *s))
 {
 	struct spumone_cpu *s;
 	int ret = -ENOENT;
@@ -201,31 +208,23 @@ int spumone_rt_stop(unsigned int cpu)
 	cpus_read_lock();
 	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
 	if (s && s->guest) {
-		launch_end_guest(s);
+		what(s);
 		ret = 0;
 	}
 	cpus_read_unlock();
 	mutex_unlock(&launch_mutex);
 	return ret;
 }
+
+int spumone_rt_stop(unsigned int cpu)
+{
+	return launch_with_guest(cpu, launch_end_guest);
+}
 EXPORT_SYMBOL_GPL(spumone_rt_stop);
 
 int spumone_rt_poweroff(unsigned int cpu)
 {
-	struct spumone_cpu *s;
-	int ret = -ENOENT;
-
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
-	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
-	if (s && s->guest) {
-		guest_request(s->guest, SHIMOS_REQUEST_POWEROFF);
-		launch_call(s, LAYER_CALL_RT_BELL);
-		ret = 0;
-	}
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
-	return ret;
+	return launch_with_guest(cpu, launch_ask_guest);
 }
 EXPORT_SYMBOL_GPL(spumone_rt_poweroff);
 
