@@ -20,6 +20,7 @@ STOPPED, FAILED = 1, 2  # enum shimos_rt_end
 pytestmark = pytest.mark.machine(one_thread=True)
 #: Its clock goes by instructions, so it is the same however busy the computer is.
 counted = pytest.mark.machine(cpus=1, icount=True)
+counted_older = pytest.mark.machine(kernel="6.1", partitions=["6.1"], cpus=1, icount=True)
 
 
 @contextmanager
@@ -142,29 +143,22 @@ def under_load(machine: Machine, image: str) -> Iterator[None]:
     leave(machine, [0])
 
 
-def deadlines(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    "kernel", [pytest.param("6.12", marks=counted), pytest.param("6.1", marks=[counted_older, REPETITION])]
+)
+def test_deadlines(fresh_machine: Machine, kernel: str) -> None:
     """A program is at its deadlines in time while Linux works and keeps interrupts off for twice as long."""
-    with under_load(machine, "latency"):
-        while state(machine, 0)["rt"] == RUNS:
-            do(machine, "mask 0 2000 50")
-        end, lines = state(machine, 0), console(machine)
+    assert fresh_machine.run("uname -r").output.startswith(kernel)
+    with under_load(fresh_machine, "latency"):
+        while state(fresh_machine, 0)["rt"] == RUNS:
+            do(fresh_machine, "mask 0 2000 50")
+        end, lines = state(fresh_machine, 0), console(fresh_machine)
     told = {key: int(value) for key, value in re.findall(r"# (\w+): (\d+)", "\n".join(lines))}
     assert told == {"Total": RT_ACTIVATIONS, "Overflows": 0, "Missed": 0, "Early": 0, "Strays": 0}
     # an instruction is a cycle here
     assert int(re.findall(r"Max: +(\d+)", "\n".join(lines))[-1]) <= 500
     # it was Linux with interrupts off that it was taken from
     assert end["rt_masked"] > RT_ACTIVATIONS / 4
-
-
-@counted
-def test_deadlines(fresh_machine: Machine) -> None:
-    deadlines(fresh_machine)
-
-
-@REPETITION
-@pytest.mark.machine(kernel="6.1", partitions=["6.1"], cpus=1, icount=True)
-def test_deadlines_older_kernel(fresh_machine: Machine) -> None:
-    deadlines(fresh_machine)
 
 
 @counted
