@@ -14,7 +14,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define SHIMOS_ABI_VERSION	2
+#define SHIMOS_ABI_VERSION	3
 #define SHIMOS_NAME_LEN		32	/* with the final NUL */
 #define SHIMOS_CMDLINE_LEN	1536	/* what a user may pass, with the NUL */
 #define SHIMOS_ERROR_LEN	512	/* with the final NUL */
@@ -43,6 +43,17 @@ enum shimos_cause {
 	SHIMOS_CAUSE_PANIC,	/* its kernel panicked */
 	SHIMOS_CAUSE_RESET,	/* reset itself without a word (no agent yet) */
 	SHIMOS_CAUSE_KILLED,	/* killed from the host */
+	SHIMOS_CAUSE_FAULT,	/* did what it may not, and was stopped for it */
+};
+
+/* What runs in a partition. */
+enum shimos_kind {
+	SHIMOS_KIND_LINUX = 0,	/* a stock Linux, on CPUs of its own */
+	/*
+	 * A real-time program that shares a CPU with the host and goes before it; see
+	 * shimos_rt.h.  It has no initrd and no command line.
+	 */
+	SHIMOS_KIND_RT,
 };
 
 struct shimos_header {
@@ -61,8 +72,11 @@ struct shimos_info {
 	__u32 partitions;		/* out: how many exist */
 	__u32 host_ok;			/* out: 1 if partitions can be started */
 	__u32 capabilities;		/* out: SHIMOS_CAN_* */
-	__u32 reserved;
+	__u32 rt_ok;			/* out: 1 if CPUs can be shared */
+	__u64 rt_memory_min;		/* out: bytes, least for a real-time partition */
+	__u64 rt_memory_max;		/* out: bytes, most */
 	char host_problem[SHIMOS_ERROR_LEN];	/* out: why not, and the fix */
+	char rt_problem[SHIMOS_ERROR_LEN];	/* out: the same, about sharing */
 };
 
 /* SHIMOS_IOC_ERROR: text for the last failed call on this open file. */
@@ -85,7 +99,7 @@ struct shimos_create {
 	__u32 cpu_count;		/* the first one boots */
 	__u32 flags;			/* SHIMOS_CREATE_* */
 	__u32 id;			/* out: never reused */
-	__u32 reserved;
+	__u32 kind;			/* enum shimos_kind */
 };
 
 /* SHIMOS_IOC_LOAD: copy kernel and initrd into the partition's memory. */
@@ -140,6 +154,25 @@ struct shimos_status {
 	char kernel_version[128];	/* as the image states it */
 	char cmdline[2048];		/* as handed to the kernel */
 	char message[256];		/* last words: panic text; NUL-terminated */
+	__u32 kind;			/* enum shimos_kind */
+	__u32 reserved;
+};
+
+/*
+ * SHIMOS_IOC_RT: how a real-time partition shares its CPU, counted since its last start;
+ * refused for others with -EINVAL.
+ */
+struct shimos_rt_status {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 cpu;			/* out: which one, as the host calls it */
+	__u64 ran_ns;			/* out: time that it had the CPU */
+	__u64 entered;			/* out: times that it got the CPU, of which */
+	__u64 masked;			/* out: the host had interrupts disabled */
+	__u64 exits;			/* out: times that it left the CPU, for whatever reason */
+	__u64 timers;			/* out: its timer's interrupts */
+	__u64 past;			/* out: deadlines that were over when it asked for them */
+	__u64 host_exits;		/* out: times that the host left this CPU, since it is shared */
 };
 
 /* SHIMOS_IOC_WAIT: sleep until the event count differs from the given one. */
@@ -195,5 +228,6 @@ struct shimos_pci {
  */
 #define SHIMOS_IOC_MEMORY	_IOW(SHIMOS_IOC_MAGIC, 11, struct shimos_target)
 #define SHIMOS_IOC_PCI		_IOW(SHIMOS_IOC_MAGIC, 12, struct shimos_pci)
+#define SHIMOS_IOC_RT		_IOWR(SHIMOS_IOC_MAGIC, 13, struct shimos_rt_status)
 
 #endif
