@@ -101,6 +101,15 @@ pub enum Command {
     /// down choose a partition whose devices are shown, s (or left and right) chooses
     /// the column to sort by, r reverses. Works in a partition, too, for its peers.
     Top(Top),
+    /// Show how CPUs are shared with real-time programs
+    ///
+    /// A line for each virtual CPU: the host's, then the program's, of every CPU that is
+    /// shared. The program's are counted since its last start: TIME that it had the CPU,
+    /// EXITS, the times that it left the CPU for whatever reason, ENTERED, the times that
+    /// it got the CPU, of which MASKED while the host had interrupts disabled, TIMERS, the
+    /// interrupts of its timer, and PAST, deadlines that were over when it asked for them.
+    /// The host's EXITS are counted since the CPU is shared. "-" is not counted.
+    Rt(Json),
     /// Measure the round trip of messages to another kernel
     ///
     /// Through the echo service that every kernel of the machine has. Works on the

@@ -8,6 +8,8 @@ use std::time::Duration;
 use nix::errno::Errno;
 use serde::Serialize;
 
+use crate::abi;
+use crate::cpulist;
 use crate::pci::Address;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -81,6 +83,7 @@ pub enum Cause {
     Panic,
     Reset,
     Killed,
+    Fault,
     Unknown,
 }
 
@@ -94,6 +97,7 @@ impl Cause {
             4 => Cause::Panic,
             5 => Cause::Reset,
             6 => Cause::Killed,
+            7 => Cause::Fault,
             _ => Cause::Unknown,
         }
     }
@@ -108,6 +112,7 @@ impl Cause {
             Cause::Panic => "panic",
             Cause::Reset => "reset",
             Cause::Killed => "killed",
+            Cause::Fault => "fault",
             Cause::Unknown => "unknown",
         }
     }
@@ -122,6 +127,41 @@ impl Cause {
             Cause::Panic => "panicked",
             Cause::Reset => "reset itself",
             Cause::Killed => "was killed",
+            Cause::Fault => "did what it may not",
+        }
+    }
+}
+
+/// What runs in a partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A stock kernel, on CPUs of its own.
+    Linux,
+    /// A real-time program that shares a CPU with the host.
+    Rt,
+}
+
+impl Kind {
+    /// This version of the interface has no others.
+    pub fn from_raw(raw: u32) -> Self {
+        match raw {
+            abi::KIND_RT => Kind::Rt,
+            _ => Kind::Linux,
+        }
+    }
+
+    pub fn to_raw(self) -> u32 {
+        match self {
+            Kind::Linux => abi::KIND_LINUX,
+            Kind::Rt => abi::KIND_RT,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Linux => "Linux",
+            Kind::Rt => "real-time program",
         }
     }
 }
@@ -151,6 +191,11 @@ pub struct Info {
     /// The architecture can stop a CPU from outside, whatever it does.
     pub stops_cpus: bool,
     pub host_problem: String,
+    /// CPUs can be shared with real-time programs.
+    pub rt_ok: bool,
+    pub rt_memory_min: u64,
+    pub rt_memory_max: u64,
+    pub rt_problem: String,
 }
 
 /// Everything there is to know about one partition. The names in JSON are those
@@ -159,6 +204,7 @@ pub struct Info {
 pub struct Status {
     pub name: String,
     pub id: u32,
+    pub kind: Kind,
     pub state: State,
     pub cause: Cause,
     pub message: String,
@@ -179,9 +225,35 @@ pub struct Status {
     pub event: u64,
 }
 
+impl Status {
+    /// Its CPUs as Linux writes them; one that is shared says so.
+    pub fn cpu_list(&self) -> String {
+        let list = cpulist::show(&self.cpus);
+        match self.kind {
+            Kind::Rt => format!("{list} (shared)"),
+            Kind::Linux => list,
+        }
+    }
+}
+
+/// How a real-time partition shares its CPU, counted since its last start. The
+/// fields are those of `struct shimos_rt_status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtStatus {
+    pub cpu: u32,
+    pub ran_ns: u64,
+    pub entered: u64,
+    pub masked: u64,
+    pub exits: u64,
+    pub timers: u64,
+    pub past: u64,
+    pub host_exits: u64,
+}
+
 #[derive(Clone, Debug)]
 pub struct CreateRequest {
     pub name: String,
+    pub kind: Kind,
     pub cpus: Vec<u32>,
     pub memory: u64,
     pub restart_on_reboot: bool,
@@ -245,6 +317,8 @@ pub trait Device {
     fn next(&self, id: u32) -> Outcome<Option<Status>>;
     /// Sleep until the event count is not `event`; `None` after the timeout.
     fn wait(&self, id: u32, event: u64, timeout: Duration) -> Outcome<Option<Change>>;
+    /// Refused for a partition that is no real-time program's.
+    fn rt(&self, id: u32) -> Outcome<RtStatus>;
     fn console(&self, id: u32) -> Outcome<File>;
     fn memory(&self, id: u32) -> Outcome<File>;
 }
@@ -261,4 +335,27 @@ pub fn all(device: &dyn Device) -> Outcome<Vec<Status>> {
         list.push(status);
     }
     Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake;
+
+    #[test]
+    fn kinds() {
+        for kind in [Kind::Linux, Kind::Rt] {
+            assert_eq!(Kind::from_raw(kind.to_raw()), kind);
+        }
+        assert_eq!(fake::status("web").cpu_list(), "2-3");
+        assert_eq!(fake::rt_status("ctl").cpu_list(), "1 (shared)");
+        let shown = serde_json::to_value(fake::rt_status("ctl")).unwrap();
+        assert_eq!(shown["kind"], "rt");
+    }
+
+    #[test]
+    fn causes() {
+        assert_eq!(Cause::from_raw(7), Cause::Fault);
+        assert_eq!(Cause::from_raw(8), Cause::Unknown);
+    }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use nix::errno::Errno;
 
 use crate::device::{
-    Cause, Change, CreateRequest, Device, Info, Outcome, Range, Refusal, State, Status,
+    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtStatus, State,
+    Status,
 };
 use crate::pci::Address;
 
@@ -35,6 +36,7 @@ pub fn status(name: &str) -> Status {
     Status {
         name: name.into(),
         id: 1,
+        kind: Kind::Linux,
         state: State::Running,
         cause: Cause::None,
         message: String::new(),
@@ -59,6 +61,28 @@ pub fn status(name: &str) -> Status {
     }
 }
 
+/// A real-time program that runs.
+pub fn rt_status(name: &str) -> Status {
+    Status {
+        kind: Kind::Rt,
+        cpus: vec![1],
+        memory: 8 << 20,
+        ranges: vec![Range {
+            start: 4 << 30,
+            size: 8 << 20,
+        }],
+        agent: 0,
+        boot_ns: 1_300_000,
+        silent_ns: 0,
+        busy_ns: 0,
+        kernel_bytes: 40 << 10,
+        initrd_bytes: 0,
+        kernel_version: String::new(),
+        cmdline: String::new(),
+        ..status(name)
+    }
+}
+
 fn refusal<T>(errno: Errno, text: &str) -> Outcome<T> {
     Err(Refusal {
         errno,
@@ -76,6 +100,13 @@ impl Fake {
             fake.last.set(id);
         }
         fake
+    }
+
+    /// One more, as `status` says but for its number.
+    pub fn add(&self, status: Status) {
+        let id = self.last.get() + 1;
+        self.last.set(id);
+        self.list.borrow_mut().push(Status { id, ..status });
     }
 
     pub fn manner(&self, manner: Manner) {
@@ -113,16 +144,25 @@ impl Device for Fake {
             host_ok: true,
             stops_cpus: true,
             host_problem: String::new(),
+            rt_ok: true,
+            rt_memory_min: 1 << 20,
+            rt_memory_max: 1 << 30,
+            rt_problem: String::new(),
         })
     }
 
     fn create(&self, request: &CreateRequest) -> Outcome<u32> {
         let id = self.last.get() + 1;
         self.last.set(id);
-        let mut new = status(&request.name);
+        let mut new = match request.kind {
+            Kind::Rt => rt_status(&request.name),
+            Kind::Linux => status(&request.name),
+        };
         new.id = id;
         new.state = State::Created;
         new.starts = 0;
+        new.cpus.clone_from(&request.cpus);
+        new.memory = request.memory;
         self.list.borrow_mut().push(new);
         Ok(id)
     }
@@ -157,7 +197,7 @@ impl Device for Fake {
                 }
                 _ => State::Running,
             };
-            s.agent = u32::from(!without_agent);
+            s.agent = u32::from(!without_agent && s.kind == Kind::Linux);
             Ok(())
         })
     }
@@ -218,6 +258,23 @@ impl Device for Fake {
             state: now.state,
             cause: now.cause,
         }))
+    }
+
+    fn rt(&self, id: u32) -> Outcome<RtStatus> {
+        let status = self.status(id)?;
+        if status.kind != Kind::Rt {
+            return refusal(Errno::EINVAL, "it shares no CPU");
+        }
+        Ok(RtStatus {
+            cpu: status.cpus[0],
+            ran_ns: 12_000_000,
+            entered: 5,
+            masked: 2,
+            exits: 40,
+            timers: 30,
+            past: 1,
+            host_exits: 200,
+        })
     }
 
     fn console(&self, _: u32) -> Outcome<File> {

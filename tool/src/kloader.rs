@@ -9,7 +9,8 @@ use nix::errno::Errno;
 
 use crate::abi::{self, Argument as _, TargetCall, text};
 use crate::device::{
-    Cause, Change, CreateRequest, Device, Info, Outcome, Range, Refusal, State, Status,
+    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtStatus, State,
+    Status,
 };
 use crate::error::{Error, Result, io_text};
 use crate::pci::Address;
@@ -75,6 +76,7 @@ fn status_from(raw: &abi::Status) -> Status {
     Status {
         name: text(&raw.name),
         id: raw.id,
+        kind: Kind::from_raw(raw.kind),
         state: State::from_raw(raw.state),
         cause: Cause::from_raw(raw.cause),
         message: text(&raw.message),
@@ -121,6 +123,10 @@ impl Device for KLoader {
             host_ok: raw.host_ok == 1,
             stops_cpus: raw.capabilities & abi::CAN_STOP_CPUS != 0,
             host_problem: text(&raw.host_problem),
+            rt_ok: raw.rt_ok == 1,
+            rt_memory_min: raw.rt_memory_min,
+            rt_memory_max: raw.rt_memory_max,
+            rt_problem: text(&raw.rt_problem),
         })
     }
 
@@ -137,6 +143,7 @@ impl Device for KLoader {
             }
         }
         raw.memory = request.memory;
+        raw.kind = request.kind.to_raw();
         if request.restart_on_reboot {
             raw.flags |= abi::CREATE_RESTART;
         }
@@ -213,6 +220,22 @@ impl Device for KLoader {
         }
     }
 
+    fn rt(&self, id: u32) -> Outcome<RtStatus> {
+        let mut raw = abi::RtStatus::new();
+        raw.id = id;
+        abi::rt(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
+        Ok(RtStatus {
+            cpu: raw.cpu,
+            ran_ns: raw.ran_ns,
+            entered: raw.entered,
+            masked: raw.masked,
+            exits: raw.exits,
+            timers: raw.timers,
+            past: raw.past,
+            host_exits: raw.host_exits,
+        })
+    }
+
     fn console(&self, id: u32) -> Outcome<File> {
         abi::console(&self.file, id).map_err(|e| self.refusal(e))
     }
@@ -238,6 +261,16 @@ mod tests {
         assert_eq!(status.ranges.len(), abi::MAX_RANGES);
         assert_eq!(status.state, State::Unknown);
         assert_eq!(status.cause, Cause::Unknown);
+    }
+
+    #[test]
+    fn what_runs_there() {
+        let mut raw = abi::Status::new();
+        assert_eq!(status_from(&raw).kind, Kind::Linux);
+        raw.kind = abi::KIND_RT;
+        raw.cause = 7;
+        let status = status_from(&raw);
+        assert_eq!((status.kind, status.cause), (Kind::Rt, Cause::Fault));
     }
 
     #[test]

@@ -91,6 +91,7 @@ fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> 
         Command::Restart(args) => commands::restart::run(device, &args),
         Command::Rm(args) => commands::rm::run(device, &args),
         Command::Dump(args) => commands::dump::run(device, &args),
+        Command::Rt(args) => commands::rt::run(device, &args),
         Command::Run(args) => commands::run::run(device, &args, verbose),
         Command::Doctor(_)
         | Command::Bench(_)

@@ -17,7 +17,11 @@ fn the_structures_match_the_c_header() {
         partitions,
         host_ok,
         capabilities,
-        host_problem
+        rt_ok,
+        rt_memory_min,
+        rt_memory_max,
+        host_problem,
+        rt_problem
     );
     fields!(check, ErrorText, "shimos_error", text);
     fields!(
@@ -30,7 +34,7 @@ fn the_structures_match_the_c_header() {
         cpu_count,
         flags,
         id,
-        reserved
+        kind
     );
     fields!(
         check,
@@ -69,7 +73,22 @@ fn the_structures_match_the_c_header() {
         initrd_bytes,
         kernel_version,
         cmdline,
-        message
+        message,
+        kind
+    );
+    fields!(
+        check,
+        RtStatus,
+        "shimos_rt_status",
+        id,
+        cpu,
+        ran_ns,
+        entered,
+        masked,
+        exits,
+        timers,
+        past,
+        host_exits
     );
     fields!(
         check,
@@ -101,6 +120,8 @@ fn the_structures_match_the_c_header() {
     check.value("SHIMOS_CREATE_RESTART", CREATE_RESTART.into());
     check.value("SHIMOS_START_NO_AGENT", START_NO_AGENT.into());
     check.value("SHIMOS_STATUS_NEXT", STATUS_NEXT.into());
+    check.value("SHIMOS_KIND_LINUX", KIND_LINUX.into());
+    check.value("SHIMOS_KIND_RT", KIND_RT.into());
     check.value("SHIMOS_SHARED_MAGIC", SHARED_MAGIC);
     check.value("SHIMOS_SHARED_VERSION", SHARED_VERSION.into());
     check.value("SHIMOS_SHARED_SIZE", SHARED_SIZE.into());

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 pub const NAME_LEN: usize = 32;
 pub const CMDLINE_LEN: usize = 1536;
 pub const ERROR_LEN: usize = 512;
@@ -17,6 +17,9 @@ pub const CREATE_RESTART: u32 = 1 << 0;
 pub const START_NO_AGENT: u32 = 1 << 0;
 pub const STATUS_NEXT: u32 = 1 << 0;
 pub const CAN_STOP_CPUS: u32 = 1 << 0;
+
+pub const KIND_LINUX: u32 = 0;
+pub const KIND_RT: u32 = 1;
 
 const MAGIC: u8 = 0xB7;
 
@@ -60,8 +63,11 @@ pub struct Info {
     pub partitions: u32,
     pub host_ok: u32,
     pub capabilities: u32,
-    pub reserved: u32,
+    pub rt_ok: u32,
+    pub rt_memory_min: u64,
+    pub rt_memory_max: u64,
     pub host_problem: [u8; ERROR_LEN],
+    pub rt_problem: [u8; ERROR_LEN],
 }
 
 #[repr(C)]
@@ -81,7 +87,7 @@ pub struct Create {
     pub cpu_count: u32,
     pub flags: u32,
     pub id: u32,
-    pub reserved: u32,
+    pub kind: u32,
 }
 
 #[repr(C)]
@@ -137,6 +143,23 @@ pub struct Status {
     pub kernel_version: [u8; 128],
     pub cmdline: [u8; 2048],
     pub message: [u8; 256],
+    pub kind: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct RtStatus {
+    pub hdr: Header,
+    pub id: u32,
+    pub cpu: u32,
+    pub ran_ns: u64,
+    pub entered: u64,
+    pub masked: u64,
+    pub exits: u64,
+    pub timers: u64,
+    pub past: u64,
+    pub host_exits: u64,
 }
 
 #[repr(C)]
@@ -178,6 +201,8 @@ unsafe impl Argument for Status {}
 // SAFETY: as above.
 unsafe impl Argument for Wait {}
 // SAFETY: as above.
+unsafe impl Argument for RtStatus {}
+// SAFETY: as above.
 unsafe impl Argument for Pci {}
 
 mod ioctl {
@@ -196,6 +221,7 @@ mod ioctl {
     nix::ioctl_write_ptr!(console, MAGIC, 10, Target);
     nix::ioctl_write_ptr!(memory, MAGIC, 11, Target);
     nix::ioctl_write_ptr!(pci, MAGIC, 12, Pci);
+    nix::ioctl_readwrite!(rt, MAGIC, 13, RtStatus);
 }
 
 /// A call that takes a `Target`.
@@ -268,6 +294,11 @@ pub fn pci(device: &File, argument: &Pci) -> Result<(), Errno> {
 pub fn status(device: &File, argument: &mut Status) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::status(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn rt(device: &File, argument: &mut RtStatus) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::rt(device.as_raw_fd(), argument) }.map(drop)
 }
 
 pub fn wait(device: &File, argument: &mut Wait) -> Result<(), Errno> {

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::cli::Json;
-use crate::device::{self, Cause, Device, Status};
+use crate::device::{self, Cause, Device, Kind, Status};
 use crate::error::Result;
 use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
-use crate::{cpulist, duration, size};
+use crate::{duration, size};
 
 pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
     let list = device::all(device).or_refuse("cannot list the partitions")?;
@@ -28,17 +28,18 @@ fn table(list: &[Status]) -> String {
             0 => "-".into(),
             ns => duration::short(Duration::from_nanos(ns)),
         };
-        let version = match status.kernel_version.as_str() {
-            "" => "-".into(),
-            text => printable(first_word(text)),
+        let kernel = match (status.kind, status.kernel_version.as_str()) {
+            (Kind::Rt, _) => "real-time".into(),
+            (Kind::Linux, "") => "-".into(),
+            (Kind::Linux, text) => printable(first_word(text)),
         };
         rows.push(vec![
             status.name.clone(),
             status.state.to_string(),
-            cpulist::show(&status.cpus),
+            status.cpu_list(),
             size::show(status.memory),
             uptime,
-            version,
+            kernel,
             remark(status),
         ]);
     }
@@ -85,6 +86,19 @@ mod tests {
         assert_eq!(
             lines[2],
             "db    crashed  2-3   1 GiB   -       6.1.0-50  panic: Fatal\\x1b"
+        );
+    }
+
+    #[test]
+    fn one_that_shares_its_cpu() {
+        let mut ctl = fake::rt_status("ctl");
+        ctl.state = State::Crashed;
+        ctl.cause = Cause::Fault;
+        ctl.message = "it wrote to page 0".into();
+        let text = table(&[ctl]);
+        assert_eq!(
+            text.lines().nth(1).unwrap(),
+            "ctl   crashed  1 (shared)  8 MiB   1m40s   real-time  fault: it wrote to page 0"
         );
     }
 }

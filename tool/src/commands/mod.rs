@@ -17,6 +17,7 @@ pub mod perf;
 pub mod ping;
 pub mod restart;
 pub mod rm;
+pub mod rt;
 pub mod run;
 pub mod show;
 pub mod stop;

@@ -10,7 +10,7 @@ use super::bring_up::{Ready, bring_up};
 use super::{kill, rm};
 use crate::cli;
 use crate::config::{self, OnReboot};
-use crate::device::{self, CreateRequest, Device, Status};
+use crate::device::{self, CreateRequest, Device, Kind, Status};
 use crate::devices::sharing::{Sharing, User};
 use crate::devices::spec::Wanted;
 use crate::devices::{self, view};
@@ -47,6 +47,7 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
     let sharing = Sharing::open(&wish.wanted)?;
     let request = CreateRequest {
         name: wish.name.clone(),
+        kind: Kind::Linux,
         cpus: wish.cpus.clone(),
         memory,
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
@@ -499,6 +500,7 @@ mod tests {
     fn loaded(fake: &Fake) -> u32 {
         let request = CreateRequest {
             name: "web".into(),
+            kind: Kind::Linux,
             cpus: vec![2, 3],
             memory: 1 << 30,
             restart_on_reboot: false,

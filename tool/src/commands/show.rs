@@ -6,15 +6,16 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::cli;
-use crate::device::{Cause, Device, State, Status};
+use crate::device::{Cause, Device, Kind, State, Status};
 use crate::devices::node::Node;
 use crate::devices::sharing::OrRefuse;
 use crate::devices::{self, view as device_view};
 use crate::error::Result;
+use crate::ikc::latency;
 use crate::ikc::view::{AreaJson, QueueJson, View};
 use crate::lookup;
 use crate::output::{self, printable};
-use crate::{cpulist, duration, pci, size};
+use crate::{duration, pci, size};
 
 /// The agent's heart beats once a second.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -89,17 +90,32 @@ fn section(title: &str, table: &str) -> String {
     text
 }
 
+/// A real-time program has no agent in it.
+fn has_agent(status: &Status) -> bool {
+    status.kind == Kind::Linux && status.agent != 0
+}
+
 /// Seconds since the last heartbeat of a partition that should have one.
 pub fn silent_for(status: &Status) -> Option<u64> {
     let silence = Duration::from_nanos(status.silent_ns);
-    let beats = status.state == State::Running && status.agent != 0;
+    let beats = has_agent(status) && status.state == State::Running;
     (beats && silence > SILENCE).then_some(silence.as_secs())
+}
+
+/// How long it took until it was ready, if it is; a real-time program has little to do.
+fn boot_time(status: &Status) -> Option<String> {
+    let time = Duration::from_nanos(status.boot_ns);
+    (status.boot_ns != 0).then(|| match status.kind {
+        Kind::Linux => duration::seconds(time),
+        Kind::Rt => latency::short(time),
+    })
 }
 
 fn text(s: &Status) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |key: &str, value: String| rows.push(vec![format!("{key}:"), value]);
     row("name", s.name.clone());
+    row("kind", s.kind.name().into());
     row("state", s.state.to_string());
     if s.cause != Cause::None {
         row("ended", s.cause.verb().into());
@@ -107,7 +123,7 @@ fn text(s: &Status) -> String {
     if !s.message.is_empty() {
         row("last words", printable(&s.message));
     }
-    row("cpus", cpulist::show(&s.cpus));
+    row("cpus", s.cpu_list());
     row("memory", size::show(s.memory));
     for range in &s.ranges {
         row(
@@ -121,7 +137,10 @@ fn text(s: &Status) -> String {
     {
         row(if i == 0 { "pci" } else { "" }, device);
     }
-    if !s.kernel_version.is_empty() {
+    if s.kind == Kind::Rt && s.kernel_bytes != 0 {
+        row("program size", size::show(s.kernel_bytes));
+    }
+    if s.kind == Kind::Linux && !s.kernel_version.is_empty() {
         row("kernel", printable(&s.kernel_version));
         row("kernel size", size::show(s.kernel_bytes));
         row(
@@ -140,13 +159,10 @@ fn text(s: &Status) -> String {
     if s.uptime_ns != 0 {
         row("uptime", duration::short(Duration::from_nanos(s.uptime_ns)));
     }
-    if s.boot_ns != 0 {
-        row(
-            "ready after",
-            duration::seconds(Duration::from_nanos(s.boot_ns)),
-        );
+    if let Some(time) = boot_time(s) {
+        row("ready after", time);
     }
-    if s.state.active() {
+    if s.kind == Kind::Linux && s.state.active() {
         row(
             "agent",
             match s.agent {
@@ -155,7 +171,7 @@ fn text(s: &Status) -> String {
             },
         );
     }
-    if s.state == State::Running && s.agent != 0 {
+    if has_agent(s) && s.state == State::Running {
         let age = duration::seconds(Duration::from_nanos(s.silent_ns));
         row(
             "heartbeat",
@@ -216,6 +232,7 @@ mod tests {
         let shown = text(&fake::status("web"));
         for line in [
             "name:          web",
+            "kind:          Linux",
             "state:         running",
             "cpus:          2-3",
             "memory:        1 GiB",
@@ -237,6 +254,28 @@ mod tests {
         assert!(text(&status).contains("7.50 s ago; it may hang: `shimos kill web` ends it"));
         status.agent = 0;
         assert_eq!(silent_for(&status), None);
+    }
+
+    #[test]
+    fn a_real_time_program() {
+        let mut status = fake::rt_status("ctl");
+        let shown = text(&status);
+        for line in [
+            "kind:          real-time program",
+            "cpus:          1 (shared)",
+            "program size:  40 KiB",
+            "ready after:   1.30 ms",
+        ] {
+            assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
+        }
+        // Whatever KLoader says of an agent, there is none.
+        status.agent = 1;
+        status.silent_ns = 7_500_000_000;
+        let shown = text(&status);
+        assert_eq!(silent_for(&status), None);
+        for word in ["kernel", "initrd", "command line", "agent", "heartbeat"] {
+            assert!(!shown.contains(word), "{word}\n{shown}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Instant;
 use shimos_ikc::Queue;
 
 use crate::commands::show::silent_for;
-use crate::device::{self, Device, Status};
+use crate::device::{self, Device, Kind, Status};
 use crate::devices::node::Node;
 use crate::devices::{self, Devices, sharing};
 use crate::error::Result;
@@ -81,7 +81,8 @@ fn collect(
     let kernels = match (loader, &view) {
         (Some(loader), _) => {
             let list = device::all(loader).or_refuse("cannot list the partitions")?;
-            list.iter().map(|s| partition(s, number(&s.name))).collect()
+            let kernel = |s: &Status| partition(s, number(&s.name), ran(loader, s));
+            list.iter().map(kernel).collect()
         }
         (None, Some(view)) => others(view),
         (None, None) => Vec::new(),
@@ -101,7 +102,16 @@ fn collect(
     })
 }
 
-fn partition(status: &Status, number: Option<u32>) -> Kernel {
+/// Time that its CPUs were not idle, from who knows it.
+fn ran(loader: &dyn Device, status: &Status) -> Option<u64> {
+    match status.kind {
+        Kind::Linux => (status.agent != 0).then_some(status.busy_ns),
+        // A detail: it may have been removed meanwhile.
+        Kind::Rt => loader.rt(status.id).ok().map(|rt| rt.ran_ns),
+    }
+}
+
+fn partition(status: &Status, number: Option<u32>, cpu_busy_ns: Option<u64>) -> Kernel {
     Kernel {
         name: status.name.clone(),
         number,
@@ -112,7 +122,7 @@ fn partition(status: &Status, number: Option<u32>) -> Kernel {
         starts: status.starts,
         cpus: Some(status.cpus.len()),
         memory: Some(status.memory),
-        cpu_busy_ns: (status.agent != 0).then_some(status.busy_ns),
+        cpu_busy_ns,
     }
 }
 
@@ -151,6 +161,15 @@ mod tests {
     }
 
     #[test]
+    fn one_that_shares_its_cpu() {
+        let loader = fake::Fake::with(&["web"]);
+        loader.add(fake::rt_status("ctl"));
+        let kernels = collect(Some(&loader), None, None).unwrap().kernels;
+        let busy: Vec<_> = kernels.iter().map(|k| k.cpu_busy_ns).collect();
+        assert_eq!(busy, [Some(900_000_000), Some(12_000_000)]);
+    }
+
+    #[test]
     fn in_a_partition() {
         let snapshot = collect(None, None, Some(view::example())).unwrap();
         let names: Vec<_> = snapshot.kernels.iter().map(|k| k.name.as_str()).collect();
@@ -164,6 +183,6 @@ mod tests {
     fn one_that_hangs() {
         let mut status = fake::status("web");
         status.silent_ns = 7_500_000_000;
-        assert_eq!(partition(&status, None).state, "silent 7 s");
+        assert_eq!(partition(&status, None, None).state, "silent 7 s");
     }
 }

@@ -1,0 +1,172 @@
+//! `shimos rt`: how CPUs are shared with real-time programs.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use serde::Serialize;
+
+use crate::cli::Json;
+use crate::device::{self, Device, Kind, RtStatus, State, Status};
+use crate::error::Result;
+use crate::ikc::latency;
+use crate::lookup::OrRefuse;
+use crate::output;
+
+pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
+    let rows = rows(&read(device)?);
+    if args.json {
+        return output::json(&rows);
+    }
+    output::line(match rows.as_slice() {
+        [] => "no CPU is shared".into(),
+        rows => table(rows),
+    })
+}
+
+/// A virtual CPU; `None` is what is not counted for the host's.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Row {
+    name: String,
+    core: u32,
+    state: State,
+    ran_ns: Option<u64>,
+    exits: u64,
+    entered: Option<u64>,
+    masked: Option<u64>,
+    timers: Option<u64>,
+    past: Option<u64>,
+}
+
+/// All that share a CPU.
+fn read(device: &dyn Device) -> Result<Vec<(Status, RtStatus)>> {
+    let mut sharers = Vec::new();
+    for status in device::all(device).or_refuse("cannot list the partitions")? {
+        if status.kind != Kind::Rt {
+            continue;
+        }
+        match device.rt(status.id) {
+            Ok(rt) => sharers.push((status, rt)),
+            // It has been removed meanwhile.
+            Err(refusal) if refusal.errno == Errno::ENOENT => {}
+            other => {
+                other.or_refuse(format_args!("cannot ask about '{}'", status.name))?;
+            }
+        }
+    }
+    Ok(sharers)
+}
+
+/// CPU by CPU: the host's, then the others that share it.
+fn rows(sharers: &[(Status, RtStatus)]) -> Vec<Row> {
+    let mut cpus: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+    for (status, rt) in sharers {
+        let rows = cpus.entry(rt.cpu).or_insert_with(|| vec![host(rt)]);
+        rows.push(program(status, rt));
+    }
+    cpus.into_values().flatten().collect()
+}
+
+fn host(rt: &RtStatus) -> Row {
+    Row {
+        name: format!("host:{}", rt.cpu),
+        core: rt.cpu,
+        state: State::Running,
+        ran_ns: None,
+        exits: rt.host_exits,
+        entered: None,
+        masked: None,
+        timers: None,
+        past: None,
+    }
+}
+
+fn program(status: &Status, rt: &RtStatus) -> Row {
+    Row {
+        // It has one only.
+        name: format!("{}:0", status.name),
+        core: rt.cpu,
+        state: status.state,
+        ran_ns: Some(rt.ran_ns),
+        exits: rt.exits,
+        entered: Some(rt.entered),
+        masked: Some(rt.masked),
+        timers: Some(rt.timers),
+        past: Some(rt.past),
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let head = [
+        "NAME", "CORE", "STATE", "TIME", "EXITS", "ENTERED", "MASKED", "TIMERS", "PAST",
+    ];
+    let count = |n: Option<u64>| n.map_or("-".into(), |n| n.to_string());
+    let time =
+        |ns: Option<u64>| ns.map_or("-".into(), |ns| latency::short(Duration::from_nanos(ns)));
+    let mut lines = vec![head.map(String::from).to_vec()];
+    for row in rows {
+        lines.push(vec![
+            row.name.clone(),
+            row.core.to_string(),
+            row.state.to_string(),
+            time(row.ran_ns),
+            row.exits.to_string(),
+            count(row.entered),
+            count(row.masked),
+            count(row.timers),
+            count(row.past),
+        ]);
+    }
+    output::table(&lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{self, Fake};
+
+    #[test]
+    fn nobody_shares() {
+        let fake = Fake::with(&["web"]);
+        assert_eq!(read(&fake).unwrap(), []);
+        assert_eq!(rows(&[]), []);
+    }
+
+    #[test]
+    fn the_host_and_a_program() {
+        let fake = Fake::with(&["web"]);
+        fake.add(fake::rt_status("ctl"));
+        let rows = rows(&read(&fake).unwrap());
+        let text = table(&rows);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "NAME    CORE  STATE    TIME      EXITS  ENTERED  MASKED  TIMERS  PAST",
+                "host:1  1     running  -         200    -        -       -       -",
+                "ctl:0   1     running  12.00 ms  40     5        2       30      1",
+            ]
+        );
+        let json = serde_json::to_value(&rows).unwrap();
+        assert_eq!(json[0]["name"], "host:1");
+        assert!(json[0]["ran_ns"].is_null());
+        assert_eq!(json[1]["ran_ns"], 12_000_000);
+        assert_eq!(json[1]["state"], "running");
+    }
+
+    #[test]
+    fn cpu_by_cpu() {
+        let fake = Fake::default();
+        for (name, cpu) in [("c", 3), ("a", 1), ("b", 3)] {
+            let mut status = fake::rt_status(name);
+            status.cpus = vec![cpu];
+            status.state = State::Stopped;
+            fake.add(status);
+        }
+        let rows = rows(&read(&fake).unwrap());
+        let names: Vec<&str> = rows.iter().map(|r| r.name.as_str()).collect();
+        assert_eq!(names, ["host:1", "a:0", "host:3", "c:0", "b:0"]);
+        assert_eq!(rows[0].state, State::Running, "the host");
+        assert_eq!(rows[1].state, State::Stopped);
+    }
+}
