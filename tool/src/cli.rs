@@ -178,11 +178,24 @@ pub struct Run {
     #[arg(long, value_name = "LIST", value_parser = CpuListParser)]
     pub cpus: Option<CpuList>,
 
+    /// CPU to share with a real-time program that goes before the host: 1
+    ///
+    /// Makes a real-time partition: --kernel names its program, which has no initrd, no
+    /// command line and no devices. With --no-agent nobody waits until it says that it is
+    /// up.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_parser = CpuListParser,
+        conflicts_with_all = ["cpus", "initrd", "cmdline", "pci", "disks", "nets"]
+    )]
+    pub share_cpus: Option<CpuList>,
+
     /// Memory to take from the host: 512M, 1G
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub memory: Option<u64>,
 
-    /// Kernel: a bzImage or ELF vmlinux [default: the one the host runs]
+    /// Kernel: a bzImage or ELF vmlinux [default: the one the host runs], or the real-time program
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
 

@@ -14,6 +14,7 @@ use crate::{cpulist, name, pci, size};
 pub struct Config {
     pub name: Option<String>,
     pub cpus: Option<String>,
+    pub share_cpus: Option<String>,
     pub memory: Option<String>,
     pub kernel: Option<PathBuf>,
     pub initrd: Option<PathBuf>,
@@ -82,6 +83,15 @@ fn parse(text: &str) -> Result<Config> {
     if let Some(value) = &config.cpus {
         cpulist::parse(value).map_err(|e| Error::new(format!("cpus: {e}")))?;
     }
+    if let Some(value) = &config.share_cpus {
+        cpulist::parse(value).map_err(|e| Error::new(format!("share_cpus: {e}")))?;
+    }
+    if config.cpus.is_some() && config.share_cpus.is_some() {
+        return Err(Error::new(
+            "cpus takes CPUs for a Linux, share_cpus shares one with a real-time program",
+        )
+        .hint("write one of the two"));
+    }
     if let Some(value) = &config.memory {
         size::parse(value).map_err(|e| Error::new(format!("memory: {e}")))?;
     }
@@ -121,6 +131,11 @@ mod tests {
             ("name = \"web\"\nmemory = 5", &["line 2", "string"]),
             ("name = \"a b\"", &["letters"]),
             ("cpus = \"3-2\"", &["cpus", "backwards"]),
+            ("share_cpus = \"3-2\"", &["share_cpus", "backwards"]),
+            (
+                "cpus = \"2\"\nshare_cpus = \"1\"",
+                &["cpus takes", "share_cpus shares"],
+            ),
             ("memory = \"1X\"", &["memory", "unit"]),
             ("disks = [\"a,rw\"]", &["disks", "'rw' is no option"]),
             ("disks = \"a\"", &["line 1", "sequence"]),

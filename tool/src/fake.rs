@@ -20,6 +20,7 @@ pub enum Manner {
     Deaf,
     NoAgent,
     PanicsAtStart,
+    FaultsAtStart,
     HangsAtStart,
     RefusesStart,
 }
@@ -29,6 +30,8 @@ pub struct Fake {
     list: RefCell<Vec<Status>>,
     last: Cell<u32>,
     manner: Cell<Manner>,
+    console: RefCell<Option<String>>,
+    without_agent: Cell<bool>,
 }
 
 /// A running partition.
@@ -109,8 +112,18 @@ impl Fake {
         self.list.borrow_mut().push(Status { id, ..status });
     }
 
+    /// What all consoles have to give.
+    pub fn console_text(&self, text: &str) {
+        *self.console.borrow_mut() = Some(text.into());
+    }
+
     pub fn manner(&self, manner: Manner) {
         self.manner.set(manner);
+    }
+
+    /// Was the last start one that nobody waits for?
+    pub fn started_without_agent(&self) -> bool {
+        self.without_agent.get()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -181,6 +194,7 @@ impl Device for Fake {
 
     fn start(&self, id: u32, without_agent: bool) -> Outcome<()> {
         let manner = self.manner.get();
+        self.without_agent.set(without_agent);
         self.change(id, |s| {
             if s.state.active() {
                 return refusal(Errno::EBUSY, "it runs");
@@ -193,6 +207,11 @@ impl Device for Fake {
                 Manner::PanicsAtStart => {
                     s.cause = Cause::Panic;
                     s.message = "Fatal exception".into();
+                    State::Crashed
+                }
+                Manner::FaultsAtStart => {
+                    s.cause = Cause::Fault;
+                    s.message = "it used port 0x80".into();
                     State::Crashed
                 }
                 _ => State::Running,
@@ -278,7 +297,14 @@ impl Device for Fake {
     }
 
     fn console(&self, _: u32) -> Outcome<File> {
-        refusal(Errno::EOPNOTSUPP, "")
+        use std::io::{Seek, Write};
+        let Some(text) = &*self.console.borrow() else {
+            return refusal(Errno::EOPNOTSUPP, "");
+        };
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.rewind().unwrap();
+        Ok(file)
     }
 
     fn memory(&self, _: u32) -> Outcome<File> {

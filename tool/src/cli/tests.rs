@@ -25,6 +25,30 @@ fn run_in_full() {
 }
 
 #[test]
+fn a_shared_cpu_goes_with_little() {
+    let line = "shimos run ctl --share-cpus 1 --memory 8M --kernel control.elf";
+    let cli = parse(&format!("{line} --no-agent")).unwrap();
+    let Command::Run(run) = cli.command else {
+        panic!()
+    };
+    assert_eq!(run.share_cpus, Some(CpuList(vec![1])));
+    for more in [
+        "--cpus 2",
+        "--initrd i",
+        "--cmdline quiet",
+        "--pci 01:00.0",
+        "--disk a",
+        "--net br0",
+    ] {
+        let error = parse(&format!("{line} {more}")).unwrap_err();
+        assert!(error.contains("cannot be used with"), "{more}: {error}");
+        let option = more.split(' ').next().unwrap();
+        assert!(error.contains(option), "{more}: {error}");
+    }
+    assert!(parse("shimos rt --json").is_ok());
+}
+
+#[test]
 fn devices() {
     let cli = parse("shimos run web --disk /dev/vdb --disk a.img,ro --net br0").unwrap();
     let Command::Run(run) = cli.command else {
@@ -60,6 +84,7 @@ fn bad_usage_says_what_is_wrong() {
         ("shimos run a/b", "letters"),
         ("shimos run web --cpus 3-2", "backwards"),
         ("shimos run web --memory 1X", "unit"),
+        ("shimos run ctl --share-cpus 3-2", "backwards"),
         ("shimos run web --timeout x", "no time"),
         ("shimos run web --pci eth0", "no PCI address"),
         ("shimos stop", "NAME"),

@@ -3,15 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use super::kill;
-use crate::device::{Cause, Device, State, Status};
+use super::{console, kill};
+use crate::device::{Cause, Device, Kind, State, Status};
 use crate::error::{Error, Result};
 use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
 use crate::progress::Progress;
 use crate::{duration, guest, waiting};
 
-/// Lines of the kernel log to show when it did not come up.
+/// Lines of its log to show when it did not come up.
 const LAST_LINES: usize = 15;
 
 /// A stock kernel measures its only timer against the TSC, once (`calibrate_APIC_clock()`).
@@ -32,6 +32,7 @@ pub enum Ready {
 #[derive(Debug)]
 pub struct Failure {
     why: String,
+    kind: Kind,
     log: Vec<String>,
 }
 
@@ -39,12 +40,24 @@ impl Failure {
     /// Show the log and make the rest an error.
     pub fn error(&self, name: &str) -> Error {
         if !self.log.is_empty() {
-            output::note(format_args!("the end of the kernel log of '{name}':"));
+            let what = match self.kind {
+                Kind::Linux => "kernel log",
+                Kind::Rt => "console",
+            };
+            output::note(format_args!("the end of the {what} of '{name}':"));
             for line in &self.log {
                 output::detail(format_args!("  {line}"));
             }
         }
         Error::new(format!("'{name}' {}", self.why))
+    }
+
+    /// The command that shows all of it.
+    pub fn logs(&self, name: &str) -> String {
+        match self.kind {
+            Kind::Linux => format!("shimos logs {name}"),
+            Kind::Rt => format!("shimos logs --console {name}"),
+        }
     }
 }
 
@@ -136,7 +149,8 @@ fn wait(device: &dyn Device, id: u32, timeout: Duration, progress: &mut Progress
     if let Some(status) = waiting::until(device, id, first, progress, is_over)? {
         return Ok(End::Status(status.into()));
     }
-    if has_no_timer(&log(device, id, usize::MAX)) {
+    let (kind, lines) = log(device, id, usize::MAX);
+    if kind == Kind::Linux && has_no_timer(&lines) {
         return Ok(End::NoTimer);
     }
     let left = timeout.saturating_sub(begin.elapsed());
@@ -148,16 +162,23 @@ fn has_no_timer(log: &[String]) -> bool {
     log.iter().any(|line| line.ends_with(NO_TIMER))
 }
 
-fn log(device: &dyn Device, id: u32, lines: usize) -> Vec<String> {
+/// A real-time program has its console only.
+fn log(device: &dyn Device, id: u32, lines: usize) -> (Kind, Vec<String>) {
     match device.status(id) {
-        Ok(status) => guest::log::tail(device, &status, lines),
-        Err(_) => Vec::new(),
+        Ok(status) => {
+            let lines = match status.kind {
+                Kind::Linux => guest::log::tail(device, &status, lines),
+                Kind::Rt => console::tail(device, &status, lines),
+            };
+            (status.kind, lines)
+        }
+        Err(_) => (Kind::Linux, Vec::new()),
     }
 }
 
 fn failed(device: &dyn Device, id: u32, why: String) -> Ready {
-    let log = log(device, id, LAST_LINES);
-    Ready::Failed(Failure { why, log })
+    let (kind, log) = log(device, id, LAST_LINES);
+    Ready::Failed(Failure { why, kind, log })
 }
 
 fn why_it_ended(status: &Status) -> String {
@@ -174,6 +195,7 @@ fn why_it_ended(status: &Status) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fake::{self, Fake, Manner};
 
     #[test]
     fn no_timer() {
@@ -184,5 +206,34 @@ mod tests {
             "Using local APIC timer interrupts.\n"
         )));
         assert!(!has_no_timer(&[]));
+    }
+
+    #[test]
+    fn a_real_time_programs_console_is_its_log() {
+        let fake = Fake::default();
+        fake.add(fake::rt_status("ctl"));
+        fake.console_text("one\ntwo\n\x1b[31mthree");
+        assert_eq!(
+            log(&fake, 1, 2),
+            (Kind::Rt, vec!["two".into(), "\\x1b[31mthree".into()])
+        );
+    }
+
+    #[test]
+    fn what_a_real_time_program_prints_starts_nothing_again() {
+        let fake = Fake::default();
+        fake.manner(Manner::HangsAtStart);
+        fake.add(Status {
+            state: State::Stopped,
+            ..fake::rt_status("ctl")
+        });
+        fake.console_text(NO_TIMER);
+        let ready = bring_up(&fake, 1, "ctl", true, Duration::from_millis(20)).unwrap();
+        let Ready::Failed(failure) = ready else {
+            panic!()
+        };
+        assert_eq!(failure.log, [NO_TIMER]);
+        assert!(failure.why.contains("is not up after"), "{}", failure.why);
+        assert_eq!(fake.status(1).unwrap().starts, 2);
     }
 }

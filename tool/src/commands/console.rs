@@ -269,6 +269,20 @@ fn is_temporary(error: &io::Error) -> bool {
     )
 }
 
+/// The last lines that it still holds, or none: for when there is something worse to
+/// report.
+pub fn tail(device: &dyn Device, status: &Status, count: usize) -> Vec<String> {
+    let mut data = Vec::new();
+    if let Ok(mut console) = open(device, status) {
+        // What was read before an error, or before there was no more, stays.
+        let _ = console.read_to_end(&mut data);
+    }
+    let text = String::from_utf8_lossy(&data);
+    let lines: Vec<&str> = text.lines().collect();
+    let skip = lines.len().saturating_sub(count);
+    lines.into_iter().skip(skip).map(printable).collect()
+}
+
 /// Print what the console still holds; with `follow`, go on until it ends.
 pub fn print(device: &dyn Device, status: &Status, follow: bool) -> Result<()> {
     let mut console = open(device, status)?;

@@ -4,7 +4,7 @@ use super::bring_up::{Ready, bring_up};
 use super::run::report;
 use super::{each, kill, stop};
 use crate::cli;
-use crate::device::{Device, State};
+use crate::device::{Device, Kind, State};
 use crate::error::{Error, Result};
 use crate::{interrupt, kernel_cmdline, lookup, output};
 
@@ -31,11 +31,13 @@ fn restart(device: &dyn Device, args: &cli::Restart, name: &str) -> Result<()> {
         }
     }
     interrupt::check()?;
-    let with_agent = kernel_cmdline::has_agent(&status.cmdline);
+    // A real-time program says that it is up by itself.
+    let with_agent = status.kind == Kind::Rt || kernel_cmdline::has_agent(&status.cmdline);
     match bring_up(device, status.id, name, with_agent, args.timeout)? {
         Ready::Up(status) => report(&status, &[], false),
         Ready::Failed(failure) => Err(failure.error(name).hint(format!(
-            "it stays for a look: `shimos logs {name}`, `shimos rm {name}`"
+            "it stays for a look: `{}`, `shimos rm {name}`",
+            failure.logs(name)
         ))),
     }
 }
@@ -43,7 +45,7 @@ fn restart(device: &dyn Device, args: &cli::Restart, name: &str) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, Manner};
+    use crate::fake::{self, Fake, Manner};
     use std::time::Duration;
 
     fn args(force: bool) -> cli::Restart {
@@ -66,6 +68,21 @@ mod tests {
         assert_eq!(run(&fake, &args(true)), Ok(()));
         assert_eq!(fake.state("a"), State::Running);
         assert_eq!(fake.status(1).unwrap().starts, 3);
+    }
+
+    #[test]
+    fn a_real_time_program() {
+        let fake = Fake::default();
+        fake.add(fake::rt_status("a"));
+        assert_eq!(run(&fake, &args(false)), Ok(()));
+        assert_eq!(fake.state("a"), State::Running);
+        assert!(!fake.started_without_agent(), "it is waited for");
+        fake.manner(Manner::FaultsAtStart);
+        let Err(Error::Failed { message, hint }) = run(&fake, &args(true)) else {
+            panic!()
+        };
+        assert!(message.contains("did what it may not"), "{message}");
+        assert!(hint.unwrap().contains("shimos logs --console a"));
     }
 
     #[test]

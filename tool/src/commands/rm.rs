@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{each, kill};
 use crate::cli;
-use crate::device::{Device, Status};
+use crate::device::{Device, Kind, Status};
 use crate::devices::node::Node;
 use crate::devices::sharing::sweep;
 use crate::devices::system::System;
@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::lookup::{self, OrRefuse};
 use crate::output;
-use crate::pci;
 use crate::progress::Progress;
+use crate::{cpulist, pci, size};
 
 pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
     each(&args.names.names, |name| {
@@ -30,15 +30,25 @@ pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
         }
         let devices = pci::given_to(Path::new("/"), name);
         destroy(device, &status)?;
-        output::line(format_args!(
-            "{name}: removed, {} and {} are the host's again",
-            std::iter::once(crate::cpulist::named(&status.cpus))
-                .chain(devices)
-                .collect::<Vec<_>>()
-                .join(", "),
-            crate::size::show(status.memory)
-        ))
+        output::line(given_back(&status, devices))
     })
+}
+
+fn given_back(status: &Status, devices: Vec<String>) -> String {
+    let cpus = cpulist::named(&status.cpus);
+    let cpus = match status.kind {
+        Kind::Linux => cpus,
+        Kind::Rt => format!("its share of {cpus}"),
+    };
+    format!(
+        "{}: removed, {} and {} are the host's again",
+        status.name,
+        std::iter::once(cpus)
+            .chain(devices)
+            .collect::<Vec<_>>()
+            .join(", "),
+        size::show(status.memory)
+    )
 }
 
 pub fn destroy(device: &dyn Device, status: &Status) -> Result<()> {
@@ -56,13 +66,25 @@ pub fn destroy(device: &dyn Device, status: &Status) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::Fake;
+    use crate::fake::{self, Fake};
 
     fn rm(fake: &Fake, force: bool) -> Result<()> {
         let names = cli::Names {
             names: vec!["a".into()],
         };
         run(fake, &cli::Rm { names, force })
+    }
+
+    #[test]
+    fn what_is_given_back() {
+        assert_eq!(
+            given_back(&fake::status("web"), vec!["0000:01:00.0".into()]),
+            "web: removed, CPUs 2-3, 0000:01:00.0 and 1 GiB are the host's again"
+        );
+        assert_eq!(
+            given_back(&fake::rt_status("ctl"), Vec::new()),
+            "ctl: removed, its share of CPU 1 and 8 MiB are the host's again"
+        );
     }
 
     #[test]

@@ -1,42 +1,40 @@
 //! `shimos run`
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+mod images;
+mod rt;
+mod wish;
+
+use std::path::Path;
 
 use serde::Serialize;
 
 use super::bring_up::{Ready, bring_up};
-use super::{kill, rm};
+use super::{kill, rm, show};
 use crate::cli;
-use crate::config::{self, OnReboot};
-use crate::device::{self, CreateRequest, Device, Kind, Status};
+use crate::config::{self, Config, OnReboot};
+use crate::device::{self, CreateRequest, Device, Info, Kind, Status};
 use crate::devices::sharing::{Sharing, User};
-use crate::devices::spec::Wanted;
 use crate::devices::{self, view};
-use crate::error::{Error, IoContext, Result};
-use crate::kernel_image::KernelImage;
+use crate::error::{Error, Result};
 use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
-use crate::partition_modules::{self, Needs};
 use crate::progress::Progress;
-use crate::{cpulist, duration, initrd, interrupt, kernel_cmdline, kernel_image, pci, size, smt};
+use crate::{cpulist, interrupt, pci, size, smt};
+
+use images::Images;
+use wish::{Limits, Wish};
 
 pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
     let info = device.info().or_refuse("cannot ask KLoader")?;
-    if !info.host_ok {
-        return Err(Error::new(format!(
-            "this host cannot run partitions: {}",
-            info.host_problem
-        ))
-        .hint("`shimos doctor` shows everything that is missing"));
-    }
-    let wish = Wish::from(args)?;
-    let memory = whole_memory(wish.memory, info.memory_min, info.memory_align)?;
-    for threads in smt::split_cores(Path::new("/"), &wish.cpus) {
-        output::note(format_args!(
-            "warning: CPUs {threads} are threads of one core, and two kernels would share it: take them together"
-        ));
+    let file = match &args.file {
+        Some(path) => config::read(path)?,
+        None => Config::default(),
+    };
+    check_host(&info, wish::kind(args, &file))?;
+    let wish = Wish::from(args, file)?;
+    let memory = Limits::of(&info, wish.kind).round(wish.memory)?;
+    if wish.kind == Kind::Linux {
+        warn_of_split_cores(&wish.cpus);
     }
     make_room(device, &wish.name, args.replace)?;
     pci::check(Path::new("/"), &wish.pci)?;
@@ -47,7 +45,7 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
     let sharing = Sharing::open(&wish.wanted)?;
     let request = CreateRequest {
         name: wish.name.clone(),
-        kind: Kind::Linux,
+        kind: wish.kind,
         cpus: wish.cpus.clone(),
         memory,
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
@@ -61,124 +59,29 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
     report(&up, &shared, args.json)
 }
 
-/// What the user wants, from the command line and the file.
-#[derive(Debug)]
-struct Wish {
-    name: String,
-    cpus: Vec<u32>,
-    memory: u64,
-    kernel: PathBuf,
-    initrd: Option<PathBuf>,
-    cmdline: String,
-    on_reboot: OnReboot,
-    pci: Vec<pci::Address>,
-    with_agent: bool,
-    wanted: Wanted,
+/// Before anything is taken.
+fn check_host(info: &Info, kind: Kind) -> Result<()> {
+    let (ok, what, problem) = match kind {
+        Kind::Linux => (info.host_ok, "run partitions", &info.host_problem),
+        Kind::Rt => (
+            info.rt_ok,
+            "share a CPU with a real-time program",
+            &info.rt_problem,
+        ),
+    };
+    if ok {
+        return Ok(());
+    }
+    Err(Error::new(format!("this host cannot {what}: {problem}"))
+        .hint("`shimos doctor` shows everything that is missing"))
 }
 
-impl Wish {
-    fn from(args: &cli::Run) -> Result<Self> {
-        let file = match &args.file {
-            Some(path) => config::read(path)?,
-            None => config::Config::default(),
-        };
-        let wanted = wanted(args, &file)?;
-        let missing = |what: &str, option: &str| {
-            let error = Error::new(format!("{what} is not given"));
-            match &args.file {
-                Some(path) => error.hint(format!(
-                    "give {option}, or write it into {}",
-                    path.display()
-                )),
-                None => error.hint(format!("give {option}")),
-            }
-        };
-        let cpus = match (&args.cpus, &file.cpus) {
-            (Some(list), _) => list.0.clone(),
-            (None, Some(text)) => cpulist::parse(text).map_err(Error::new)?,
-            (None, None) => return Err(missing("which CPUs to take", "--cpus 2-3")),
-        };
-        let memory = match (args.memory, &file.memory) {
-            (Some(bytes), _) => bytes,
-            (None, Some(text)) => size::parse(text).map_err(Error::new)?,
-            (None, None) => return Err(missing("how much memory to take", "--memory 1G")),
-        };
-        let pci = match args.pci.as_slice() {
-            [] => file.pci()?,
-            list => list.to_vec(),
-        };
-        let cmdline = args.cmdline.clone().or(file.cmdline).unwrap_or_default();
-        let problems = kernel_cmdline::problems(&cmdline);
-        if !problems.is_empty() {
-            return Err(Error::new(format!(
-                "the kernel command line would break containment: {}",
-                problems.join("; ")
-            ))
-            .hint("leave it out: KLoader sets what a partition needs"));
-        }
-        Ok(Wish {
-            name: args
-                .name
-                .clone()
-                .or(file.name)
-                .ok_or_else(|| missing("the name", "NAME"))?,
-            cpus,
-            memory,
-            kernel: match args.kernel.clone().or(file.kernel) {
-                Some(path) => path,
-                None => host_kernel()?,
-            },
-            initrd: args.initrd.clone().or(file.initrd),
-            cmdline,
-            on_reboot: args.on_reboot.or(file.on_reboot).unwrap_or(OnReboot::Stop),
-            pci,
-            with_agent: !args.no_agent,
-            wanted,
-        })
+fn warn_of_split_cores(cpus: &[u32]) {
+    for threads in smt::split_cores(Path::new("/"), cpus) {
+        output::note(format_args!(
+            "warning: CPUs {threads} are threads of one core, and two kernels would share it: take them together"
+        ));
     }
-}
-
-/// The devices to share, from the command line or the file.
-fn wanted(args: &cli::Run, file: &config::Config) -> Result<Wanted> {
-    let mut wanted = args.share.wanted();
-    if wanted.disks.is_empty() {
-        wanted.disks = file.disks()?;
-    }
-    if wanted.nets.is_empty() {
-        wanted.nets = file.nets()?;
-    }
-    if args.no_agent && !wanted.is_empty() {
-        return Err(Error::new(
-            "--disk and --net need modules in the partition that --no-agent leaves out",
-        )
-        .hint("leave out --no-agent, or the devices"));
-    }
-    Ok(wanted)
-}
-
-fn host_kernel() -> Result<PathBuf> {
-    let uname = nix::sys::utsname::uname().or_fail("cannot find out which kernel this is")?;
-    let path = format!("/boot/vmlinuz-{}", uname.release().to_string_lossy());
-    if !Path::new(&path).exists() {
-        return Err(Error::new(format!(
-            "the host's own kernel is not where it usually is: there is no {path}"
-        ))
-        .hint("give --kernel"));
-    }
-    Ok(path.into())
-}
-
-fn whole_memory(bytes: u64, min: u64, align: u64) -> Result<u64> {
-    if bytes < min {
-        return Err(Error::new(format!(
-            "{} of memory is too little: a partition needs at least {}",
-            size::show(bytes),
-            size::show(min)
-        )));
-    }
-    bytes
-        .checked_next_multiple_of(align.max(1))
-        .ok_or_else(|| Error::new(format!("{} of memory is too much", size::show(bytes))))
 }
 
 /// See to it that the name is free.
@@ -201,71 +104,6 @@ fn make_room(device: &dyn Device, name: &str, replace: bool) -> Result<()> {
     .hint(hint))
 }
 
-/// The opened and checked files, and the command line that goes with them.
-struct Images {
-    kernel: File,
-    image: KernelImage,
-    initrd: Option<File>,
-    cmdline: String,
-    /// What was left out, for --verbose.
-    notes: Vec<String>,
-}
-
-impl Images {
-    fn open(wish: &Wish) -> Result<Self> {
-        let (kernel, image) = kernel_image::open(&wish.kernel)?;
-        let user_initrd = match &wish.initrd {
-            Some(path) => Some(initrd::open(path)?),
-            None => default_initrd(&image.version)?,
-        };
-        let cmdline =
-            kernel_cmdline::compose(&wish.cmdline, wish.with_agent).map_err(Error::new)?;
-        let mut notes = Vec::new();
-        let initrd = if wish.with_agent {
-            let needs = Needs {
-                disk: !wish.wanted.disks.is_empty(),
-                net: !wish.wanted.nets.is_empty(),
-            };
-            let modules = partition_modules::read(&image.version, needs)?;
-            let agent = initrd::agent_archive(&modules.list)?;
-            notes = modules.notes;
-            Some(initrd::combine(&agent, user_initrd.as_ref())?)
-        } else {
-            user_initrd
-        };
-        Ok(Images {
-            kernel,
-            image,
-            initrd,
-            cmdline,
-            notes,
-        })
-    }
-
-    fn describe(&self) {
-        for note in &self.notes {
-            output::note(note);
-        }
-        output::note(format_args!("kernel version {}", self.image.version));
-        if let Some(metadata) = self.initrd.as_ref().and_then(|f| f.metadata().ok()) {
-            output::note(format_args!("initrd of {}", size::show(metadata.len())));
-        }
-        output::note(format_args!("command line: {}", self.cmdline));
-    }
-}
-
-fn default_initrd(version: &str) -> Result<Option<File>> {
-    let path = PathBuf::from(format!("/boot/initrd.img-{version}"));
-    if path.exists() {
-        return initrd::open(&path).map(Some);
-    }
-    output::note(format_args!(
-        "there is no {}: starting without an initrd of its own",
-        path.display()
-    ));
-    Ok(None)
-}
-
 /// Until it is started, the partition belongs to our open /dev/shimos and would
 /// end with it; but say so.
 fn create_and_load(
@@ -277,11 +115,12 @@ fn create_and_load(
 ) -> Result<(u32, Vec<devices::Status>)> {
     let name = &request.name;
     interrupt::check()?;
-    let mut progress = Progress::spinner(format!(
-        "{name}: taking {} and {}",
-        cpulist::named(&request.cpus),
-        size::show(request.memory)
-    ));
+    let cpus = cpulist::named(&request.cpus);
+    let memory = size::show(request.memory);
+    let mut progress = Progress::spinner(match request.kind {
+        Kind::Linux => format!("{name}: taking {cpus} and {memory}"),
+        Kind::Rt => format!("{name}: taking {memory} and a share of {cpus}"),
+    });
     let id = progress
         .during(|| device.create(request))
         .or_refuse(format_args!("cannot create '{name}'"))?;
@@ -326,7 +165,8 @@ fn start(device: &dyn Device, id: u32, wish: &Wish, args: &cli::Run) -> Result<S
     match bring_up(device, id, name, wish.with_agent, args.timeout) {
         Ok(Ready::Up(status)) => Ok(*status),
         Ok(Ready::Failed(failure)) if args.keep => Err(failure.error(name).hint(format!(
-            "it is kept for a look: `shimos logs {name}`, `shimos rm --force {name}`"
+            "it is kept for a look: `{}`, `shimos rm --force {name}`",
+            failure.logs(name)
         ))),
         Ok(Ready::Failed(failure)) => {
             let error = failure.error(name);
@@ -383,30 +223,42 @@ pub fn report(status: &Status, devices: &[devices::Status], json: bool) -> Resul
 }
 
 fn summary(status: &Status) -> String {
-    let version = status.kernel_version.split_whitespace().next();
+    let what = match status.kind {
+        Kind::Linux => {
+            let version = status.kernel_version.split_whitespace().next();
+            format!(
+                "Linux {}",
+                printable(version.unwrap_or("(unknown version)"))
+            )
+        }
+        Kind::Rt => status.kind.name().into(),
+    };
+    let shared = match status.kind {
+        Kind::Linux => "",
+        Kind::Rt => " (shared)",
+    };
     let mut line = format!(
-        "{}: running, Linux {} on {}, {}",
+        "{}: running, {what} on {}{shared}, {}",
         status.name,
-        printable(version.unwrap_or("(unknown version)")),
         cpulist::named(&status.cpus),
         size::show(status.memory)
     );
-    if status.boot_ns != 0 {
+    if let Some(time) = show::boot_time(status) {
         line.push_str(", ready after ");
-        line.push_str(&duration::seconds(Duration::from_nanos(status.boot_ns)));
+        line.push_str(&time);
     }
     line
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::cli::{Cli, Command};
     use crate::device::State;
     use crate::fake::{self, Fake, Manner};
     use clap::Parser;
 
-    fn args(line: &str) -> cli::Run {
+    pub fn args(line: &str) -> cli::Run {
         let words = format!("shimos run {line}");
         let Command::Run(run) = Cli::try_parse_from(words.split_whitespace())
             .unwrap()
@@ -417,73 +269,11 @@ mod tests {
         run
     }
 
-    fn wish(line: &str) -> Result<Wish> {
-        Wish::from(&args(&format!("{line} --kernel /k")))
-    }
-
-    fn hint(error: Error) -> String {
+    pub fn hint(error: Error) -> String {
         let Error::Failed { hint, .. } = error else {
             panic!()
         };
         hint.unwrap()
-    }
-
-    #[test]
-    fn file_and_command_line_together() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        std::io::Write::write_all(
-            &mut file,
-            b"name='db'\ncpus='1'\nmemory='2G'\ncmdline='quiet'\non_reboot='restart'\npci=['01:00.0']\n",
-        )
-        .unwrap();
-        let path = file.path().display();
-        let w = wish(&format!("-f {path} --cpus 3")).unwrap();
-        assert_eq!((w.name.as_str(), w.memory), ("db", 2 << 30));
-        assert_eq!(w.cpus, [3]);
-        assert_eq!(w.on_reboot, OnReboot::Restart);
-        assert_eq!(w.cmdline, "quiet");
-        assert_eq!(w.pci, [pci::parse("0000:01:00.0").unwrap()]);
-        let w = wish(&format!("-f {path} --pci 02:00.0 --pci 02:00.1")).unwrap();
-        assert_eq!(w.pci.len(), 2);
-        assert_eq!(wish(&format!("web -f {path}")).unwrap().name, "web");
-    }
-
-    #[test]
-    fn what_is_missing() {
-        assert!(
-            wish("web --memory 1G")
-                .unwrap_err()
-                .to_string()
-                .contains("CPUs")
-        );
-        assert!(hint(wish("web --cpus 1").unwrap_err()).contains("--memory"));
-        let e = wish("web --cpus 1 --memory 1G --cmdline panic=1").unwrap_err();
-        assert!(e.to_string().contains("'panic=1' is not allowed"));
-    }
-
-    #[test]
-    fn devices_from_file_and_command_line() {
-        let mut file = tempfile::NamedTempFile::new().unwrap();
-        let text = b"disks=['/dev/vdb','a,ro']\nnets=['br0']\n";
-        std::io::Write::write_all(&mut file, text).unwrap();
-        let line = format!("web --cpus 1 --memory 1G -f {}", file.path().display());
-        let counts = |w: Wish| (w.wanted.disks.len(), w.wanted.nets.len());
-        assert_eq!(counts(wish(&line).unwrap()), (2, 1));
-        assert_eq!(
-            counts(wish(&format!("{line} --disk b")).unwrap()),
-            (1, 1),
-            "instead of the file's"
-        );
-        let error = wish(&format!("{line} --no-agent")).unwrap_err();
-        assert!(error.to_string().contains("--no-agent"), "{error}");
-    }
-
-    #[test]
-    fn memory_is_rounded_up_and_bounded() {
-        assert_eq!(whole_memory(5, 4, 4).unwrap(), 8);
-        assert!(whole_memory(3, 4, 4).is_err());
-        assert!(whole_memory(u64::MAX, 4, 4).is_err());
-        assert_eq!(whole_memory(5, 0, 0).unwrap(), 5);
     }
 
     #[test]
@@ -497,20 +287,16 @@ mod tests {
         assert!(fake.is_empty());
     }
 
-    fn loaded(fake: &Fake) -> u32 {
+    fn loaded(fake: &Fake, kind: Kind) -> u32 {
         let request = CreateRequest {
             name: "web".into(),
-            kind: Kind::Linux,
+            kind,
             cpus: vec![2, 3],
             memory: 1 << 30,
             restart_on_reboot: false,
         };
         let images = Images {
             kernel: tempfile::tempfile().unwrap(),
-            image: KernelImage {
-                format: kernel_image::Format::BzImage,
-                version: "6.1".into(),
-            },
             initrd: None,
             cmdline: "rdinit=/shimos/init".into(),
             notes: Vec::new(),
@@ -521,10 +307,16 @@ mod tests {
     }
 
     fn started(fake: &Fake, extra: &str) -> Result<Status> {
-        let line = format!("web --cpus 2-3 --memory 1G --kernel /k --timeout 0.05 {extra}");
+        started_as(fake, Kind::Linux, &format!("--cpus 2-3 {extra}"))
+    }
+
+    fn started_as(fake: &Fake, kind: Kind, options: &str) -> Result<Status> {
+        let line = format!("web --memory 1G --kernel /k --timeout 0.05 {options}");
         let args = args(&line);
-        let id = loaded(fake);
-        start(fake, id, &Wish::from(&args).unwrap(), &args)
+        let id = loaded(fake, kind);
+        let wish = Wish::from(&args, Config::default()).unwrap();
+        assert_eq!(wish.kind, kind);
+        start(fake, id, &wish, &args)
     }
 
     #[test]
@@ -536,6 +328,66 @@ mod tests {
             summary(&fake::status("web")),
             "web: running, Linux 6.1.0-50 on CPUs 2-3, 1 GiB, ready after 2.31 s"
         );
+    }
+
+    #[test]
+    fn a_real_time_program_comes_up() {
+        let fake = Fake::default();
+        let status = started_as(&fake, Kind::Rt, "--share-cpus 1").unwrap();
+        assert_eq!((status.kind, status.state), (Kind::Rt, State::Running));
+        assert_eq!(
+            summary(&fake::rt_status("ctl")),
+            "ctl: running, real-time program on CPU 1 (shared), 8 MiB, ready after 1.30 ms"
+        );
+    }
+
+    #[test]
+    fn a_real_time_program_from_beginning_to_end() {
+        let fake = Fake::default();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let line = format!("ctl --share-cpus 3 --kernel {}", file.path().display());
+        run(&fake, &args(&format!("{line} --memory 5M")), true).unwrap();
+        let status = fake.status(1).unwrap();
+        assert_eq!((status.kind, status.state), (Kind::Rt, State::Running));
+        assert_eq!((status.cpus, status.memory), (vec![3], 8 << 20));
+        assert_eq!(status.cmdline, "");
+        assert!(!fake.started_without_agent(), "it is waited for");
+        fake.kill(1).unwrap();
+        let again = format!("{line} --memory 8M --replace --no-agent --json");
+        run(&fake, &args(&again), false).unwrap();
+        assert!(fake.started_without_agent());
+        let error = run(&fake, &args(&format!("{line} --memory 2G")), false).unwrap_err();
+        assert!(error.to_string().contains("at most 1 GiB"), "{error}");
+    }
+
+    #[test]
+    fn a_real_time_program_does_what_it_may_not() {
+        let fake = Fake::default();
+        fake.manner(Manner::FaultsAtStart);
+        let error = started_as(&fake, Kind::Rt, "--share-cpus 1 --keep").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "'web' did what it may not before it was ready: it used port 0x80"
+        );
+        let hint = hint(error);
+        assert!(hint.contains("`shimos logs --console web`"), "{hint}");
+    }
+
+    #[test]
+    fn each_kind_asks_for_its_own() {
+        let mut info = Info {
+            host_ok: true,
+            rt_problem: "no SVM".into(),
+            ..Info::default()
+        };
+        assert_eq!(check_host(&info, Kind::Linux), Ok(()));
+        let error = check_host(&info, Kind::Rt).unwrap_err();
+        assert!(error.to_string().ends_with("program: no SVM"), "{error}");
+        assert!(hint(error).contains("shimos doctor"));
+        info.host_ok = false;
+        info.rt_ok = true;
+        assert_eq!(check_host(&info, Kind::Rt), Ok(()));
+        assert!(check_host(&info, Kind::Linux).is_err());
     }
 
     #[test]

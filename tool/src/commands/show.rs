@@ -103,7 +103,7 @@ pub fn silent_for(status: &Status) -> Option<u64> {
 }
 
 /// How long it took until it was ready, if it is; a real-time program has little to do.
-fn boot_time(status: &Status) -> Option<String> {
+pub fn boot_time(status: &Status) -> Option<String> {
     let time = Duration::from_nanos(status.boot_ns);
     (status.boot_ns != 0).then(|| match status.kind {
         Kind::Linux => duration::seconds(time),

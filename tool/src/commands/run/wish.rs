@@ -1,0 +1,325 @@
+//! What the user wants, from the command line and the file.
+
+use std::path::{Path, PathBuf};
+
+use super::rt;
+use crate::cli;
+use crate::config::{Config, OnReboot};
+use crate::device::{Info, Kind};
+use crate::devices::spec::Wanted;
+use crate::error::{Error, IoContext, Result};
+use crate::{cpulist, kernel_cmdline, pci, size};
+
+#[derive(Debug)]
+pub struct Wish {
+    pub name: String,
+    pub kind: Kind,
+    pub cpus: Vec<u32>,
+    pub memory: u64,
+    pub kernel: PathBuf,
+    pub initrd: Option<PathBuf>,
+    pub cmdline: String,
+    pub on_reboot: OnReboot,
+    pub pci: Vec<pci::Address>,
+    pub with_agent: bool,
+    pub wanted: Wanted,
+}
+
+impl Wish {
+    pub fn from(args: &cli::Run, file: Config) -> Result<Self> {
+        let kind = kind(args, &file);
+        if kind == Kind::Rt {
+            rt::check_options(args, &file)?;
+        }
+        let wanted = wanted(args, &file)?;
+        let missing = |what: &str, option: &str| {
+            let error = Error::new(format!("{what} is not given"));
+            match &args.file {
+                Some(path) => error.hint(format!(
+                    "give {option}, or write it into {}",
+                    path.display()
+                )),
+                None => error.hint(format!("give {option}")),
+            }
+        };
+        let cpus = match (kind, &args.cpus, &file.cpus) {
+            (Kind::Rt, _, _) => rt::cpus(args, &file)?,
+            (Kind::Linux, Some(list), _) => list.0.clone(),
+            (Kind::Linux, None, Some(text)) => cpulist::parse(text).map_err(Error::new)?,
+            (Kind::Linux, None, None) => return Err(missing("which CPUs to take", "--cpus 2-3")),
+        };
+        let memory = match (args.memory, &file.memory) {
+            (Some(bytes), _) => bytes,
+            (None, Some(text)) => size::parse(text).map_err(Error::new)?,
+            (None, None) => {
+                let example = match kind {
+                    Kind::Linux => "--memory 1G",
+                    Kind::Rt => "--memory 8M",
+                };
+                return Err(missing("how much memory to take", example));
+            }
+        };
+        let pci = match args.pci.as_slice() {
+            [] => file.pci()?,
+            list => list.to_vec(),
+        };
+        let cmdline = args.cmdline.clone().or(file.cmdline).unwrap_or_default();
+        let problems = kernel_cmdline::problems(&cmdline);
+        if !problems.is_empty() {
+            return Err(Error::new(format!(
+                "the kernel command line would break containment: {}",
+                problems.join("; ")
+            ))
+            .hint("leave it out: KLoader sets what a partition needs"));
+        }
+        let kernel = match (args.kernel.clone().or(file.kernel), kind) {
+            (Some(path), _) => path,
+            (None, Kind::Linux) => host_kernel()?,
+            (None, Kind::Rt) => {
+                return Err(missing("the real-time program", "--kernel control.elf"));
+            }
+        };
+        Ok(Wish {
+            name: args
+                .name
+                .clone()
+                .or(file.name)
+                .ok_or_else(|| missing("the name", "NAME"))?,
+            kind,
+            cpus,
+            memory,
+            kernel,
+            initrd: args.initrd.clone().or(file.initrd),
+            cmdline,
+            on_reboot: args.on_reboot.or(file.on_reboot).unwrap_or(OnReboot::Stop),
+            pci,
+            with_agent: !args.no_agent,
+            wanted,
+        })
+    }
+}
+
+/// The command line goes first, as everywhere.
+pub fn kind(args: &cli::Run, file: &Config) -> Kind {
+    let shares = match (&args.cpus, &args.share_cpus) {
+        (None, None) => file.share_cpus.is_some(),
+        (_, shared) => shared.is_some(),
+    };
+    if shares { Kind::Rt } else { Kind::Linux }
+}
+
+/// The devices to share, from the command line or the file.
+fn wanted(args: &cli::Run, file: &Config) -> Result<Wanted> {
+    let mut wanted = args.share.wanted();
+    if wanted.disks.is_empty() {
+        wanted.disks = file.disks()?;
+    }
+    if wanted.nets.is_empty() {
+        wanted.nets = file.nets()?;
+    }
+    if args.no_agent && !wanted.is_empty() {
+        return Err(Error::new(
+            "--disk and --net need modules in the partition that --no-agent leaves out",
+        )
+        .hint("leave out --no-agent, or the devices"));
+    }
+    Ok(wanted)
+}
+
+fn host_kernel() -> Result<PathBuf> {
+    let uname = nix::sys::utsname::uname().or_fail("cannot find out which kernel this is")?;
+    let path = format!("/boot/vmlinuz-{}", uname.release().to_string_lossy());
+    if !Path::new(&path).exists() {
+        return Err(Error::new(format!(
+            "the host's own kernel is not where it usually is: there is no {path}"
+        ))
+        .hint("give --kernel"));
+    }
+    Ok(path.into())
+}
+
+/// How much memory there can be.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub min: u64,
+    pub max: u64,
+    pub align: u64,
+}
+
+impl Limits {
+    pub fn of(info: &Info, kind: Kind) -> Self {
+        let (min, max) = match kind {
+            Kind::Linux => (info.memory_min, u64::MAX),
+            Kind::Rt => (info.rt_memory_min, info.rt_memory_max),
+        };
+        Limits {
+            min,
+            max,
+            align: info.memory_align,
+        }
+    }
+
+    /// `bytes`, rounded up.
+    pub fn round(self, bytes: u64) -> Result<u64> {
+        let shown = size::show(bytes);
+        if bytes < self.min {
+            return Err(Error::new(format!(
+                "{shown} of memory is too little: a partition needs at least {}",
+                size::show(self.min)
+            )));
+        }
+        match bytes.checked_next_multiple_of(self.align.max(1)) {
+            Some(whole) if whole <= self.max => Ok(whole),
+            Some(_) => Err(Error::new(format!(
+                "{shown} of memory is too much: a real-time program gets at most {}",
+                size::show(self.max)
+            ))),
+            None => Err(Error::new(format!("{shown} of memory is too much"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::run::tests::{args, hint};
+    use crate::config;
+
+    fn wish_of(line: &str) -> Result<Wish> {
+        let args = args(line);
+        let file = match &args.file {
+            Some(path) => config::read(path)?,
+            None => Config::default(),
+        };
+        Wish::from(&args, file)
+    }
+
+    fn wish(line: &str) -> Result<Wish> {
+        wish_of(&format!("{line} --kernel /k"))
+    }
+
+    fn file(text: &str) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        file
+    }
+
+    #[test]
+    fn file_and_command_line_together() {
+        let file = file(
+            "name='db'\ncpus='1'\nmemory='2G'\ncmdline='quiet'\non_reboot='restart'\npci=['01:00.0']\n",
+        );
+        let path = file.path().display();
+        let w = wish(&format!("-f {path} --cpus 3")).unwrap();
+        assert_eq!((w.name.as_str(), w.memory), ("db", 2 << 30));
+        assert_eq!((w.kind, w.cpus), (Kind::Linux, vec![3]));
+        assert_eq!(w.on_reboot, OnReboot::Restart);
+        assert_eq!(w.cmdline, "quiet");
+        assert_eq!(w.pci, [pci::parse("0000:01:00.0").unwrap()]);
+        let w = wish(&format!("-f {path} --pci 02:00.0 --pci 02:00.1")).unwrap();
+        assert_eq!(w.pci.len(), 2);
+        assert_eq!(wish(&format!("web -f {path}")).unwrap().name, "web");
+    }
+
+    #[test]
+    fn what_is_missing() {
+        let error = wish("web --memory 1G").unwrap_err();
+        assert!(error.to_string().contains("CPUs"));
+        assert!(hint(wish("web --cpus 1").unwrap_err()).contains("--memory"));
+        let e = wish("web --cpus 1 --memory 1G --cmdline panic=1").unwrap_err();
+        assert!(e.to_string().contains("'panic=1' is not allowed"));
+    }
+
+    #[test]
+    fn devices_from_file_and_command_line() {
+        let file = file("disks=['/dev/vdb','a,ro']\nnets=['br0']\n");
+        let line = format!("web --cpus 1 --memory 1G -f {}", file.path().display());
+        let counts = |w: Wish| (w.wanted.disks.len(), w.wanted.nets.len());
+        assert_eq!(counts(wish(&line).unwrap()), (2, 1));
+        assert_eq!(
+            counts(wish(&format!("{line} --disk b")).unwrap()),
+            (1, 1),
+            "instead of the file's"
+        );
+        let error = wish(&format!("{line} --no-agent")).unwrap_err();
+        assert!(error.to_string().contains("--no-agent"), "{error}");
+    }
+
+    #[test]
+    fn a_real_time_program() {
+        let w = wish("ctl --share-cpus 1 --memory 8M").unwrap();
+        assert_eq!((w.kind, w.cpus), (Kind::Rt, vec![1]));
+        assert_eq!((w.kernel.as_path(), w.with_agent), (Path::new("/k"), true));
+        let file = file("share_cpus='2'\nmemory='8M'\nkernel='/c'\n");
+        let path = file.path().display();
+        let w = wish_of(&format!("ctl -f {path}")).unwrap();
+        assert_eq!((w.kind, w.cpus), (Kind::Rt, vec![2]));
+        assert_eq!(w.kernel, Path::new("/c"));
+        let w = wish_of(&format!("ctl -f {path} --share-cpus 3")).unwrap();
+        assert_eq!((w.kind, w.cpus), (Kind::Rt, vec![3]));
+        let w = wish_of(&format!("web -f {path} --cpus 3")).unwrap();
+        assert_eq!((w.kind, w.cpus), (Kind::Linux, vec![3]));
+    }
+
+    #[test]
+    fn a_real_time_program_brings_its_own_kernel_and_shares_one_cpu() {
+        let error = wish_of("ctl --share-cpus 1 --memory 8M").unwrap_err();
+        assert_eq!(error.to_string(), "the real-time program is not given");
+        assert_eq!(hint(error), "give --kernel control.elf");
+        assert!(hint(wish("ctl --share-cpus 1").unwrap_err()).contains("--memory 8M"));
+        let error = wish("ctl --share-cpus 2-3 --memory 8M").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a real-time program can share one CPU, not 2"
+        );
+        assert_eq!(hint(error), "give one: --share-cpus 2");
+    }
+
+    #[test]
+    fn what_means_nothing_to_a_real_time_program() {
+        let with = |text: &str, options: &str| {
+            let file = file(&format!("share_cpus='1'\nmemory='8M'\n{text}"));
+            let path = file.path().display();
+            let error = wish(&format!("ctl -f {path} {options}")).unwrap_err();
+            error.to_string().replace(&path.to_string(), "FILE")
+        };
+        for (text, options, what) in [
+            ("", "--initrd /i", "--initrd"),
+            ("", "--cmdline quiet", "--cmdline"),
+            ("", "--pci 01:00.0", "--pci"),
+            ("", "--disk a", "--disk"),
+            ("", "--net br0", "--net"),
+            ("initrd='/i'", "", "initrd in FILE"),
+            ("cmdline='quiet'", "", "cmdline in FILE"),
+            ("pci=['01:00.0']", "", "pci in FILE"),
+            ("disks=['a']", "", "disks in FILE"),
+            ("nets=['br0']", "", "nets in FILE"),
+        ] {
+            assert_eq!(
+                with(text, options),
+                format!("{what} means nothing to a real-time program")
+            );
+        }
+    }
+
+    #[test]
+    fn memory_is_rounded_up_and_bounded() {
+        let info = Info {
+            memory_min: 4,
+            memory_align: 4,
+            rt_memory_min: 2,
+            rt_memory_max: 8,
+            ..Info::default()
+        };
+        let linux = Limits::of(&info, Kind::Linux);
+        assert_eq!(linux.round(5), Ok(8));
+        assert!(linux.round(3).is_err());
+        assert!(linux.round(u64::MAX).is_err());
+        let rt = Limits::of(&info, Kind::Rt);
+        assert_eq!(rt.round(3), Ok(4));
+        assert_eq!(rt.round(8), Ok(8));
+        assert!(rt.round(1).unwrap_err().to_string().contains("at least 2"));
+        assert!(rt.round(9).unwrap_err().to_string().contains("at most 8"));
+        assert_eq!(Limits::of(&Info::default(), Kind::Linux).round(5), Ok(5));
+    }
+}
