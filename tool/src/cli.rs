@@ -75,7 +75,8 @@ pub enum Command {
     /// The file is an ELF vmcore. drgn opens any; crash needs hooks on the stacks
     /// of the running tasks and may give up ("read of stack ... failed") on a
     /// kernel that has not panicked and is built without CONFIG_X86_MCE, as
-    /// Debian 12's cloud kernel is: use drgn, or crash --minimal, for these.
+    /// Debian 12's cloud kernel is: use drgn, or crash --minimal, for these. Of a
+    /// real-time program it has the memory only, at the addresses that the program uses.
     Dump(Dump),
     /// Share disks and networks of this kernel with another one that runs
     ///

@@ -52,6 +52,18 @@ impl Kernel {
         kernel.direct_map = sure.and_then(|r| space.direct_map(r.start + r.size / 2));
         kernel
     }
+
+    /// A real-time program's memory begins at address 0, for the program.
+    pub fn of_program(ranges: &[Range]) -> Self {
+        let direct_map = match ranges {
+            [range] => Some(range.start.wrapping_neg()),
+            _ => None,
+        };
+        Kernel {
+            direct_map,
+            ..Kernel::default()
+        }
+    }
 }
 
 struct Segment {
@@ -292,6 +304,30 @@ mod tests {
         let mut there = [0; 8192];
         image.read_exact(sample::IMAGE_AT, &mut there).unwrap();
         assert_eq!(&data[offset..offset + 8192], there);
+    }
+
+    #[test]
+    fn a_dump_of_a_program() {
+        let range = |start| Range { start, size: 4096 };
+        let addresses = |ranges: &[Range]| {
+            let plan = Plan::new(ranges, 1, &Kernel::of_program(ranges)).unwrap();
+            // After the note.
+            let phdr = 64 + 56;
+            (
+                field_u64(&plan.head, phdr + 16),
+                field_u64(&plan.head, phdr + 24),
+            )
+        };
+        assert_eq!(addresses(&[range(4 << 30)]), (Some(0), Some(4 << 30)));
+        assert_eq!(
+            addresses(&[range(4 << 30), range(8 << 30)]),
+            (Some(0), Some(4 << 30))
+        );
+        assert_eq!(
+            Kernel::of_program(&[range(1), range(8)]).direct_map,
+            None,
+            "which piece is where is not known"
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use nix::sys::statvfs::statvfs;
 
 use crate::cli;
-use crate::device::Device;
+use crate::device::{Device, Kind, Status};
 use crate::error::{Error, IoContext, Result};
 use crate::guest::log;
 use crate::guest::memory::Memory;
@@ -26,15 +26,9 @@ pub fn run(device: &dyn Device, args: &cli::Dump) -> Result<()> {
             args.name, status.state
         ));
     }
-    let kernel = match log::describe(&memory, &status) {
-        Some(info) => Kernel::new(&memory, &info),
-        None => {
-            output::note(format_args!(
-                "'{}' has no VMCOREINFO (its kernel has not come that far): crash and drgn will not know what to make of the dump",
-                args.name
-            ));
-            Kernel::default()
-        }
+    let kernel = match status.kind {
+        Kind::Linux => linux(&memory, &status),
+        Kind::Rt => Kernel::of_program(memory.ranges()),
     };
     let plan = Plan::new(memory.ranges(), status.cpus.len(), &kernel)?;
     let target = Target::new(&args.output, args.force, plan.total())?;
@@ -56,6 +50,17 @@ pub fn run(device: &dyn Device, args: &cli::Dump) -> Result<()> {
         args.output.display(),
         size::show(memory.ranges().iter().map(|r| r.size).sum())
     ))
+}
+
+fn linux(memory: &dyn Memory, status: &Status) -> Kernel {
+    if let Some(info) = log::describe(memory, status) {
+        return Kernel::new(memory, &info);
+    }
+    output::note(format_args!(
+        "'{}' has no VMCOREINFO (its kernel has not come that far): crash and drgn will not know what to make of the dump",
+        status.name
+    ));
+    Kernel::default()
 }
 
 /// The file under a temporary name until it is complete; removed if it never is.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::console;
 use crate::cli;
-use crate::device::{Device, Status};
+use crate::device::{Device, Kind, Status};
 use crate::error::{Error, Result};
 use crate::guest::log::{self, Source};
 use crate::guest::memory::Memory;
@@ -20,6 +20,7 @@ pub fn run(device: &dyn Device, args: &cli::Logs, verbose: bool) -> Result<()> {
     if args.console {
         return console::print(device, &status, args.follow);
     }
+    check_kind(&status)?;
     let memory = log::open(device, &status)?;
     if args.follow {
         return follow(device, args, &status, &memory);
@@ -46,6 +47,20 @@ pub fn run(device: &dyn Device, args: &cli::Logs, verbose: bool) -> Result<()> {
     }
     let skip = args.lines.map_or(0, |n| lines.len().saturating_sub(n));
     output::line(lines.get(skip..).unwrap_or_default().join("\n"))
+}
+
+/// A real-time program has no log in its memory.
+fn check_kind(status: &Status) -> Result<()> {
+    let name = &status.name;
+    match status.kind {
+        Kind::Linux => Ok(()),
+        Kind::Rt => Err(Error::new(format!(
+            "'{name}' is a real-time program, it has no kernel log"
+        ))
+        .hint(format!(
+            "its console: `shimos logs --console {name}`, `shimos console {name}`"
+        ))),
+    }
 }
 
 fn print(records: &[Record], args: &cli::Logs) -> Result<()> {
@@ -150,7 +165,7 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake;
+    use crate::fake::{self, Fake};
     use crate::guest::sample;
 
     #[test]
@@ -168,6 +183,30 @@ mod tests {
         assert_eq!(place.new_records(&image, &status, false).len(), 1);
         status.starts = 2;
         assert_eq!(place.new_records(&image, &status, true).len(), 3);
+    }
+
+    #[test]
+    fn a_real_time_program_has_its_console_only() {
+        let fake = Fake::default();
+        fake.add(fake::rt_status("ctl"));
+        fake.console_text("up\n");
+        let mut args = cli::Logs {
+            name: "ctl".into(),
+            follow: false,
+            console: false,
+            lines: None,
+            json: false,
+        };
+        let Err(Error::Failed { message, hint }) = run(&fake, &args, false) else {
+            panic!()
+        };
+        assert_eq!(
+            message,
+            "'ctl' is a real-time program, it has no kernel log"
+        );
+        assert!(hint.unwrap().contains("`shimos logs --console ctl`"));
+        args.console = true;
+        assert_eq!(run(&fake, &args, false), Ok(()));
     }
 
     #[test]
