@@ -30,7 +30,7 @@ pub fn run(args: &cli::Json) -> Result<()> {
     let host = Host::new("/");
     let mut checks = vec![root()];
     checks.extend(host.checks());
-    checks.push(device(&host));
+    checks.extend(device(&host));
     checks.push(shared_devices(&host));
     checks.extend(partition_parts(Path::new("/boot")));
     let ok = checks.iter().all(|c| c.verdict != Verdict::Fail);
@@ -72,13 +72,21 @@ fn root() -> Check {
     }
 }
 
-/// Is KLoader there, and does it speak our language?
-fn device(host: &Host) -> Check {
+/// Is KLoader there, does it speak our language, and what does it say?
+fn device(host: &Host) -> Vec<Check> {
+    match ask(host) {
+        Ok(info) if info.version == ABI_VERSION => vec![judge(&info), sharing(&info)],
+        Ok(info) => vec![judge(&info)],
+        Err(check) => vec![check],
+    }
+}
+
+fn ask(host: &Host) -> Result<Info, Check> {
     const NAME: &str = "KLoader";
     let loader = match KLoader::try_open() {
         Ok(loader) => loader,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            return match modules::find(&host.release(), "shimos_kloader") {
+            return Err(match modules::find(&host.release(), "shimos_kloader") {
                 Some(path) => Check::fail(
                     NAME,
                     format!("not loaded; the module is {}", path.display()),
@@ -96,24 +104,23 @@ fn device(host: &Host) -> Check {
                         modules::build_hint(&host.release())
                     ),
                 ),
-            };
+            });
         }
         Err(e) => {
-            return Check::fail(
+            return Err(Check::fail(
                 NAME,
                 format!("cannot open {}: {}", kloader::PATH, io_text(&e)),
                 "use root",
-            );
+            ));
         }
     };
-    match loader.info() {
-        Ok(info) => judge(&info),
-        Err(refusal) => Check::fail(
+    loader.info().map_err(|refusal| {
+        Check::fail(
             NAME,
             format!("it does not answer: {refusal}"),
             "install tool and modules of the same version",
-        ),
-    }
+        )
+    })
 }
 
 fn judge(info: &Info) -> Check {
@@ -142,6 +149,27 @@ fn judge(info: &Info) -> Check {
             info.version,
             info.partitions,
             size::show(info.memory_min)
+        ),
+    )
+}
+
+/// Can a CPU be shared with a real-time program? Partitions with CPUs of their own do
+/// not need it, and few machines can.
+fn sharing(info: &Info) -> Check {
+    const NAME: &str = "shared CPUs";
+    if !info.rt_ok {
+        return Check::warn(
+            NAME,
+            format!("none, so no --share-cpus: {}", info.rt_problem),
+            "do what it says, if you want to run real-time programs; all else works",
+        );
+    }
+    Check::ok(
+        NAME,
+        format!(
+            "possible, with real-time programs of {} to {}",
+            size::show(info.rt_memory_min),
+            size::show(info.rt_memory_max)
         ),
     )
 }
@@ -365,6 +393,15 @@ mod tests {
         info.host_ok = false;
         info.host_problem = "no!".into();
         assert!(judge(&info).found.contains("no!"));
+        assert_eq!(sharing(&info).verdict, Verdict::Warn, "no failure");
+        info.rt_problem = "no SVM".into();
+        assert!(sharing(&info).found.ends_with("--share-cpus: no SVM"));
+        info.rt_ok = true;
+        info.rt_memory_min = 1 << 20;
+        info.rt_memory_max = 1 << 30;
+        let check = sharing(&info);
+        assert_eq!(check.verdict, Verdict::Ok);
+        assert!(check.found.ends_with("of 1 MiB to 1 GiB"));
         info.version = 7;
         assert!(judge(&info).found.contains("version 7"));
     }
