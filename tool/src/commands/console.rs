@@ -19,6 +19,8 @@ use crate::terminal::RawMode;
 
 /// Input taken from the user that the partition has not taken yet.
 const MAX_PENDING: usize = 4096;
+/// As far as `tail` reads: it may go on printing.
+const MAX_TAIL: u64 = 1 << 20;
 /// The longest that a signal goes unseen.
 const SLICE: Duration = Duration::from_millis(250);
 /// How long a partition that restarts at reboot may be down.
@@ -273,9 +275,9 @@ fn is_temporary(error: &io::Error) -> bool {
 /// report.
 pub fn tail(device: &dyn Device, status: &Status, count: usize) -> Vec<String> {
     let mut data = Vec::new();
-    if let Ok(mut console) = open(device, status) {
+    if let Ok(console) = open(device, status) {
         // What was read before an error, or before there was no more, stays.
-        let _ = console.read_to_end(&mut data);
+        let _ = console.take(MAX_TAIL).read_to_end(&mut data);
     }
     let text = String::from_utf8_lossy(&data);
     let lines: Vec<&str> = text.lines().collect();
