@@ -307,7 +307,14 @@ impl Device for Fake {
         Ok(file)
     }
 
-    fn memory(&self, _: u32) -> Outcome<File> {
-        refusal(Errno::EOPNOTSUPP, "")
+    fn memory(&self, id: u32) -> Outcome<File> {
+        let status = self.status(id)?;
+        if status.kind != Kind::Rt {
+            return refusal(Errno::EOPNOTSUPP, "");
+        }
+        let file = tempfile::tempfile().unwrap();
+        let end = status.ranges.iter().map(|r| r.end()).max();
+        file.set_len(end.unwrap_or(0)).unwrap();
+        Ok(file)
     }
 }

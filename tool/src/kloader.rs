@@ -111,42 +111,65 @@ fn status_from(raw: &abi::Status) -> Status {
     }
 }
 
+fn info_from(raw: &abi::Info) -> Info {
+    Info {
+        version: raw.hdr.version,
+        memory_min: raw.memory_min,
+        memory_align: raw.memory_align,
+        partitions: raw.partitions,
+        host_ok: raw.host_ok == 1,
+        stops_cpus: raw.capabilities & abi::CAN_STOP_CPUS != 0,
+        host_problem: text(&raw.host_problem),
+        rt_ok: raw.rt_ok == 1,
+        rt_memory_min: raw.rt_memory_min,
+        rt_memory_max: raw.rt_memory_max,
+        rt_problem: text(&raw.rt_problem),
+    }
+}
+
+fn rt_from(raw: &abi::RtStatus) -> RtStatus {
+    RtStatus {
+        cpu: raw.cpu,
+        ran_ns: raw.ran_ns,
+        entered: raw.entered,
+        masked: raw.masked,
+        exits: raw.exits,
+        timers: raw.timers,
+        past: raw.past,
+        host_exits: raw.host_exits,
+    }
+}
+
+/// All but the CPUs.
+fn create_from(request: &CreateRequest) -> Outcome<abi::Create> {
+    let mut raw = abi::Create::new();
+    let name = request.name.as_bytes();
+    match raw.name.get_mut(..name.len()) {
+        Some(field) if name.len() < abi::NAME_LEN => field.copy_from_slice(name),
+        _ => {
+            return Err(Refusal {
+                errno: Errno::ENAMETOOLONG,
+                text: "the name is too long".into(),
+            });
+        }
+    }
+    raw.memory = request.memory;
+    raw.kind = request.kind.to_raw();
+    if request.restart_on_reboot {
+        raw.flags |= abi::CREATE_RESTART;
+    }
+    Ok(raw)
+}
+
 impl Device for KLoader {
     fn info(&self) -> Outcome<Info> {
         let mut raw = abi::Info::new();
         abi::info(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
-        Ok(Info {
-            version: raw.hdr.version,
-            memory_min: raw.memory_min,
-            memory_align: raw.memory_align,
-            partitions: raw.partitions,
-            host_ok: raw.host_ok == 1,
-            stops_cpus: raw.capabilities & abi::CAN_STOP_CPUS != 0,
-            host_problem: text(&raw.host_problem),
-            rt_ok: raw.rt_ok == 1,
-            rt_memory_min: raw.rt_memory_min,
-            rt_memory_max: raw.rt_memory_max,
-            rt_problem: text(&raw.rt_problem),
-        })
+        Ok(info_from(&raw))
     }
 
     fn create(&self, request: &CreateRequest) -> Outcome<u32> {
-        let mut raw = abi::Create::new();
-        let name = request.name.as_bytes();
-        match raw.name.get_mut(..name.len()) {
-            Some(field) if name.len() < abi::NAME_LEN => field.copy_from_slice(name),
-            _ => {
-                return Err(Refusal {
-                    errno: Errno::ENAMETOOLONG,
-                    text: "the name is too long".into(),
-                });
-            }
-        }
-        raw.memory = request.memory;
-        raw.kind = request.kind.to_raw();
-        if request.restart_on_reboot {
-            raw.flags |= abi::CREATE_RESTART;
-        }
+        let mut raw = create_from(request)?;
         abi::create(&self.file, &mut raw, &request.cpus).map_err(|e| self.refusal(e))?;
         Ok(raw.id)
     }
@@ -224,16 +247,7 @@ impl Device for KLoader {
         let mut raw = abi::RtStatus::new();
         raw.id = id;
         abi::rt(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
-        Ok(RtStatus {
-            cpu: raw.cpu,
-            ran_ns: raw.ran_ns,
-            entered: raw.entered,
-            masked: raw.masked,
-            exits: raw.exits,
-            timers: raw.timers,
-            past: raw.past,
-            host_exits: raw.host_exits,
-        })
+        Ok(rt_from(&raw))
     }
 
     fn console(&self, id: u32) -> Outcome<File> {
@@ -271,6 +285,62 @@ mod tests {
         raw.cause = 7;
         let status = status_from(&raw);
         assert_eq!((status.kind, status.cause), (Kind::Rt, Cause::Fault));
+    }
+
+    #[test]
+    fn what_is_asked_for() {
+        let mut request = CreateRequest {
+            name: "ctl".into(),
+            kind: Kind::Rt,
+            cpus: vec![1],
+            memory: 8 << 20,
+            restart_on_reboot: true,
+        };
+        let raw = create_from(&request).unwrap();
+        assert_eq!((text(&raw.name).as_str(), raw.memory), ("ctl", 8 << 20));
+        assert_eq!((raw.kind, raw.flags), (abi::KIND_RT, abi::CREATE_RESTART));
+        request.kind = Kind::Linux;
+        request.restart_on_reboot = false;
+        let raw = create_from(&request).unwrap();
+        assert_eq!((raw.kind, raw.flags), (abi::KIND_LINUX, 0));
+        request.name = "n".repeat(abi::NAME_LEN);
+        let refusal = create_from(&request).err().unwrap();
+        assert_eq!(refusal.errno, Errno::ENAMETOOLONG);
+    }
+
+    #[test]
+    fn what_is_said_of_sharing() {
+        let mut raw = abi::Info::new();
+        raw.rt_memory_min = 1;
+        raw.rt_memory_max = 2;
+        raw.rt_problem[..3].copy_from_slice(b"SVM");
+        let info = info_from(&raw);
+        assert_eq!((info.rt_memory_min, info.rt_memory_max), (1, 2));
+        assert_eq!((info.rt_ok, info.rt_problem.as_str()), (false, "SVM"));
+        raw.rt_ok = 1;
+        let info = info_from(&raw);
+        assert!(info.rt_ok && !info.host_ok);
+
+        let mut raw = abi::RtStatus::new();
+        raw.cpu = 1;
+        raw.ran_ns = 2;
+        raw.entered = 3;
+        raw.masked = 4;
+        raw.exits = 5;
+        raw.timers = 6;
+        raw.past = 7;
+        raw.host_exits = 8;
+        let expected = RtStatus {
+            cpu: 1,
+            ran_ns: 2,
+            entered: 3,
+            masked: 4,
+            exits: 5,
+            timers: 6,
+            past: 7,
+            host_exits: 8,
+        };
+        assert_eq!(rt_from(&raw), expected);
     }
 
     #[test]

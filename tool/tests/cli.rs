@@ -20,6 +20,7 @@ fn wrong_usage_is_2() {
         &["frob"],
         &["run"],
         &["run", "web", "--cpus", "3-2"],
+        &["run", "ctl", "--share-cpus", "1", "--cpus", "2"],
         &["stop"],
         &["dump", "web"],
         &["attach", "web"],
@@ -54,6 +55,7 @@ fn without_kloader_it_is_1_with_one_line_of_why() {
         &["show", "web"],
         &["run", "web", "--cpus", "1", "--memory", "1G"],
         &["rm", "web"],
+        &["rt"],
         &["top", "--once"],
     ] {
         let output = shimos(args);
@@ -156,6 +158,7 @@ fn completions_and_man_pages() {
     );
     assert!(directory.join("shimos.1").exists());
     assert!(directory.join("shimos-run.1").exists());
+    assert!(directory.join("shimos-rt.1").exists());
     assert!(directory.join("shimos-trust-run.1").exists());
     let output = shimos(&["man", "/proc/nowhere"]);
     assert_eq!(output.status.code(), Some(1));

@@ -135,6 +135,8 @@ fn check_space(directory: &Path, size: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fake::{self, Fake};
+    use crate::guest::memory::field_u64;
     use std::io::Write;
 
     #[test]
@@ -148,6 +150,27 @@ mod tests {
         Target::new(&path, false, 10).unwrap().finish().unwrap();
         assert!(path.exists());
         assert_eq!(work.path().read_dir().unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_real_time_program() {
+        let fake = Fake::default();
+        fake.add(fake::rt_status("ctl"));
+        let work = tempfile::tempdir().unwrap();
+        let output = work.path().join("core");
+        let args = cli::Dump {
+            name: "ctl".into(),
+            output: output.clone(),
+            force: false,
+            live: true,
+        };
+        run(&fake, &args).unwrap();
+        let dump = std::fs::read(output).unwrap();
+        assert!(dump.len() > 8 << 20);
+        // After the file's header and that of the notes.
+        let memory = 64 + 56;
+        assert_eq!(field_u64(&dump, memory + 16), Some(0), "where it sees it");
+        assert_eq!(field_u64(&dump, memory + 24), Some(4 << 30));
     }
 
     #[test]
