@@ -26,6 +26,8 @@ typedef int64_t s64;
  * interrupts, which only Intel's processors have.
  */
 #define LAYER_VECTOR	0xf2
+/* The RTOS's bell, for whoever wants something of it; Linux has it for the same. */
+#define LAYER_BELL_VECTOR	0xf1
 
 /* What Linux calls the layer for, as a number in a register. */
 enum layer_call {
@@ -35,7 +37,6 @@ enum layer_call {
 	LAYER_CALL_TIMER_OFF,	/* it is Linux's again, and not armed */
 	LAYER_CALL_RT_START,	/* enter the RTOS that layer_shared.start describes */
 	LAYER_CALL_RT_STOP,	/* it runs no more */
-	LAYER_CALL_RT_BELL,	/* ring for it */
 };
 
 /* How many of each an instance has seen.  Only it writes them. */
@@ -86,6 +87,7 @@ struct layer_rt {
 	u64 past;		/* those that were over when it asked */
 	u64 waited;		/* times that an interrupt of the highest class was in the way */
 	u64 cycles;		/* that it ran */
+	u64 bells;		/* rung for it */
 };
 
 /*
@@ -98,6 +100,7 @@ struct layer_shared {
 	u64 died;		/* layer: 0, or 1 + the exception or exit that ended it */
 	u64 died_at;		/* layer: the address */
 	u64 died_info;
+	u64 host_bell;		/* Linux: the interrupt controller's command to ring it; 0: none */
 	struct layer_rt_start start;
 	struct layer_rt rt;
 	struct layer_counts counts;

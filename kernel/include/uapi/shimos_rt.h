@@ -25,9 +25,10 @@
  * no port and no MSR but those of FS and GS; RDTSC is the clock.  NMIs and machine checks
  * are Linux's.
  *
- * Of the page in struct shimos_rt_boot.shared it may use the console, which somebody looks
- * at again and again, and @request: by SHIMOS_REQUEST_POWEROFF and the bell it is asked to
- * end, which it does by SHIMOS_RT_CALL_END.
+ * Of the area at struct shimos_rt_boot.shared it uses the console, and rings when there is
+ * output while @watchers is not 0; @message for its last words; and @request: by
+ * SHIMOS_REQUEST_POWEROFF and the bell it is asked to end, which it does by
+ * SHIMOS_RT_CALL_END.
  */
 #ifndef _UAPI_SHIMOS_RT_H
 #define _UAPI_SHIMOS_RT_H
@@ -75,6 +76,8 @@ enum shimos_rt_call {
 	SHIMOS_RT_CALL_READY,
 	/* It ends, by an enum shimos_rt_end; does not return. */
 	SHIMOS_RT_CALL_END,
+	/* Ring the host: somebody watches the console, and there is output. */
+	SHIMOS_RT_CALL_RING,
 };
 
 enum shimos_rt_end {

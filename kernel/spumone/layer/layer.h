@@ -43,6 +43,7 @@ void layer_rt_exited(void);
 void layer_rt_look(void);
 u64 layer_rt_deadline(void);
 void layer_rt_raise(unsigned int vector);
+void layer_rt_bell(void);
 int layer_rt_take(void);
 void layer_rt_halt(void);
 void layer_rt_waited(void);
@@ -55,5 +56,7 @@ void layer_arch_arm(u64 ticks);
 void layer_arch_disarm(void);
 /* Raise Linux's own timer interrupt, as the timer would. */
 void layer_arch_tick(void);
+/* Ring a bell of Linux's, a command to the interrupt controller; it may be another core's. */
+void layer_arch_ring(u64 bell);
 
 #endif

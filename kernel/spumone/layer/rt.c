@@ -16,6 +16,15 @@ static struct layer_rt *rt(void)
 	return &layer_shared()->rt;
 }
 
+/* Linux looks at it when it hears. */
+static void rt_ring_host(void)
+{
+	u64 bell = LAYER_READ(layer_shared()->host_bell);
+
+	if (bell)
+		layer_arch_ring(bell);
+}
+
 /* As new. */
 void layer_rt_begin(void)
 {
@@ -45,7 +54,10 @@ void layer_rt_end(u64 state, u64 why, u64 at, u64 info)
 	r->why = why;
 	r->at = at;
 	r->info = info;
-	LAYER_WRITE(r->state, state);
+	/* pairs with spumone_rt_state() */
+	__atomic_store_n(&r->state, state, __ATOMIC_RELEASE);
+	if (state != LAYER_RT_NONE)
+		rt_ring_host();
 }
 
 /* Its turn? */
@@ -97,6 +109,13 @@ void layer_rt_raise(unsigned int vector)
 		rt_pending |= 1ull << vector;
 }
 
+/* Somebody wants something of it. */
+void layer_rt_bell(void)
+{
+	rt()->bells++;
+	layer_rt_raise(SHIMOS_RT_BELL);
+}
+
 /* The most urgent one, or -1; it is not on its way any more. */
 int layer_rt_take(void)
 {
@@ -137,6 +156,10 @@ s64 layer_rt_call(u64 number, u64 argument, u64 at)
 		return 0;
 	case SHIMOS_RT_CALL_READY:
 		LAYER_WRITE(rt()->ready, 1);
+		rt_ring_host();
+		return 0;
+	case SHIMOS_RT_CALL_RING:
+		rt_ring_host();
 		return 0;
 	case SHIMOS_RT_CALL_END:
 		layer_rt_end(LAYER_RT_ENDED, argument, at, 0);

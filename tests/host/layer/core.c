@@ -4,8 +4,8 @@
 
 struct layer_params layer_params;
 struct layer_shared core_shared;
-u64 core_now, core_ticks;
-unsigned int core_ticked;
+u64 core_now, core_ticks, core_rang;
+unsigned int core_ticked, core_rings;
 
 void core_reset(void)
 {
@@ -15,6 +15,8 @@ void core_reset(void)
 	core_now = 1ull << 40;
 	core_ticks = 0;
 	core_ticked = 0;
+	core_rang = 0;
+	core_rings = 0;
 	layer_timer_own(0);
 	layer_rt_end(LAYER_RT_NONE, 0, 0, 0);
 }
@@ -39,4 +41,10 @@ void layer_arch_disarm(void)
 void layer_arch_tick(void)
 {
 	core_ticked++;
+}
+
+void layer_arch_ring(u64 bell)
+{
+	core_rang = bell;
+	core_rings++;
 }

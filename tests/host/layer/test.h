@@ -11,6 +11,8 @@ extern struct layer_shared core_shared;
 extern u64 core_now;
 extern u64 core_ticks;		/* the timer: what it counts from; 0: off */
 extern unsigned int core_ticked;	/* times that Linux's timer interrupt was raised */
+extern u64 core_rang;		/* the last bell of Linux's that was rung */
+extern unsigned int core_rings;
 void core_reset(void);
 
 void test_timer(void);

@@ -131,6 +131,11 @@ static void test_rtos_calls(void)
 	CHECK(layer_rt_wants() && layer_rt_take() == -1);
 	CHECK(layer_rt_call(99, 0, 0) == -1);
 	CHECK(layer_rt_call(SHIMOS_RT_CALL_READY, 0, 0) == 0 && core_shared.rt.ready);
+	CHECK(!core_rings);	/* Linux has no bell yet */
+	core_shared.host_bell = 0x123456789;
+	CHECK(layer_rt_call(SHIMOS_RT_CALL_READY, 0, 0) == 0 && core_rings == 1);
+	CHECK(layer_rt_call(SHIMOS_RT_CALL_RING, 0, 0) == 0 && core_rings == 2);
+	CHECK(core_rang == 0x123456789);
 
 	/* a deadline in the past comes at once, and is counted; both are there, the timer first */
 	CHECK(layer_rt_call(SHIMOS_RT_CALL_TIMER, core_now - 5, 0) == 0);
@@ -143,7 +148,7 @@ static void test_rtos_calls(void)
 	CHECK(layer_rt_take() == -1);
 
 	CHECK(layer_rt_call(SHIMOS_RT_CALL_END, SHIMOS_RT_END_FAILED, 7) == 0);
-	CHECK(!layer_rt_wants() && core_shared.rt.state == LAYER_RT_ENDED);
+	CHECK(!layer_rt_wants() && core_shared.rt.state == LAYER_RT_ENDED && core_rings == 3);
 	CHECK(core_shared.rt.why == SHIMOS_RT_END_FAILED && core_shared.rt.at == 7);
 }
 

@@ -101,6 +101,11 @@ void layer_apic_nmi(void)
 	apic_send(APIC_ICR_NMI | APIC_ICR_ASSERT, self);
 }
 
+void layer_arch_ring(u64 bell)
+{
+	apic_send(bell, bell >> 32);
+}
+
 /* Did it come as a level, which its I/O APIC sends again after its end? */
 int layer_apic_is_level(unsigned int vector)
 {

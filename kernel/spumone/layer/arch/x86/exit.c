@@ -50,6 +50,9 @@ void layer_interrupt(u64 vector, u64 error, u64 address)
 	} else if (vector == LAYER_VECTOR) {
 		layer_apic_end();
 		layer_timer_fired();
+	} else if (vector == LAYER_BELL_VECTOR) {
+		layer_apic_end();
+		layer_rt_bell();
 	} else {
 		layer_vectors_acknowledged(vector);
 	}
@@ -93,9 +96,6 @@ static int exit_call(void)
 		break;
 	case LAYER_CALL_RT_STOP:
 		layer_rt_end(LAYER_RT_NONE, 0, 0, 0);
-		break;
-	case LAYER_CALL_RT_BELL:
-		layer_rt_raise(SHIMOS_RT_BELL);
 		break;
 	}
 	return 0;
