@@ -11,7 +11,6 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/wait.h>
-#include <shimos/ikc.h>
 
 #include "kloader.h"
 
@@ -140,27 +139,6 @@ static u32 console_room(struct partition *p)
 	return used <= CONSOLE_IN_LEN ? CONSOLE_IN_LEN - used : 0;
 }
 
-static bool console_owns_cpu(const struct partition *p, u64 hardware_id)
-{
-	u32 i;
-
-	for (i = 0; i < p->cpu_count; i++)
-		if (p->hardware_ids[i] == hardware_id)
-			return true;
-	return false;
-}
-
-/*
- * Ring the agent, for input or a request.  Its bell may name only CPUs of its own;
- * returns whether it does.  Any context.
- */
-bool console_ring_agent(struct partition *p)
-{
-	u64 place = READ_ONCE(p->shared->bell);
-
-	return console_owns_cpu(p, SHIMOS_BELL_CPU(place)) && ikc_bell_ring(place);
-}
-
 static ssize_t console_put_input(struct partition *p, const u8 *from, size_t len)
 {
 	struct shimos_console_in *in;
@@ -178,7 +156,7 @@ static ssize_t console_put_input(struct partition *p, const u8 *from, size_t len
 		/* pairs with the agent's load of head before the bytes */
 		smp_store_release(&in->head, p->input_head);
 		if (ret)
-			console_ring_agent(p);
+			p->kind->ring(p);
 	}
 	mutex_unlock(&p->input_mutex);
 	up_read(&p->memory_sem);

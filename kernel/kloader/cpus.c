@@ -12,6 +12,7 @@
 
 static DEFINE_MUTEX(cpus_mutex);	/* one lender at a time */
 static struct cpumask cpus_lent;	/* changed under cpus_mutex */
+static struct cpumask cpus_shared;	/* the same */
 static int cpus_state;
 
 static int cpus_veto_online(unsigned int cpu)
@@ -22,23 +23,33 @@ static int cpus_veto_online(unsigned int cpu)
 	return -EBUSY;
 }
 
-static int cpus_check(const u32 *cpus, u32 i, struct complaint *c)
+/* Is it there, on, and no partition's? */
+static int cpus_check_free(u32 cpu, struct complaint *c)
 {
-	u32 cpu = cpus[i], j;
-
 	if (cpu >= nr_cpu_ids || !cpu_present(cpu))
 		return shimos_refuse(c, -ENODEV, "CPU %u does not exist; this machine has %*pbl",
 				     cpu, cpumask_pr_args(cpu_present_mask));
-	for (j = 0; j < i; j++)
-		if (cpus[j] == cpu)
-			return shimos_refuse(c, -EINVAL, "CPU %u is in the list twice", cpu);
 	if (cpumask_test_cpu(cpu, &cpus_lent))
 		return shimos_refuse(c, -EBUSY, "CPU %u belongs to another partition", cpu);
+	if (cpumask_test_cpu(cpu, &cpus_shared))
+		return shimos_refuse(c, -EBUSY,
+				     "the host shares CPU %u with a real-time partition; a CPU is shared with one",
+				     cpu);
 	if (!cpu_online(cpu))
 		return shimos_refuse(c, -EBUSY,
 				     "CPU %u is offline; try: echo 1 > /sys/devices/system/cpu/cpu%u/online",
 				     cpu, cpu);
-	return kloader_arch_check_cpu(cpu, c);
+	return 0;
+}
+
+static int cpus_check(const u32 *cpus, u32 i, struct complaint *c)
+{
+	u32 j;
+
+	for (j = 0; j < i; j++)
+		if (cpus[j] == cpus[i])
+			return shimos_refuse(c, -EINVAL, "CPU %u is in the list twice", cpus[i]);
+	return cpus_check_free(cpus[i], c) ?: kloader_arch_check_cpu(cpus[i], c);
 }
 
 static int cpus_check_all(const u32 *cpus, u32 count, struct complaint *c)
@@ -82,6 +93,26 @@ int cpus_take(const u32 *cpus, u32 count, struct complaint *c)
 	if (ret && i)
 		cpus_give_back(cpus, i);
 	return ret;
+}
+
+/* A real-time partition shares it with the host; nobody takes it meanwhile.  May sleep. */
+int cpus_share(u32 cpu, struct complaint *c)
+{
+	int ret;
+
+	mutex_lock(&cpus_mutex);
+	ret = cpus_check_free(cpu, c);
+	if (!ret)
+		cpumask_set_cpu(cpu, &cpus_shared);
+	mutex_unlock(&cpus_mutex);
+	return ret;
+}
+
+void cpus_unshare(u32 cpu)
+{
+	mutex_lock(&cpus_mutex);
+	cpumask_clear_cpu(cpu, &cpus_shared);
+	mutex_unlock(&cpus_mutex);
 }
 
 void cpus_hardware_ids(const u32 *cpus, u32 count, u64 *ids)

@@ -30,8 +30,15 @@ void image_copy_pages(void *to, const void *from, u64 size)
 	}
 }
 
-static struct file *image_open(int fd, const char *what, u64 *size,
-			       struct complaint *c)
+/**
+ * image_open() - a file that a caller has opened to be read
+ * @what: of what it is, for a refusal
+ * @size: gets its bytes
+ *
+ * Context: may sleep.
+ * Return: it, to be given back by fput(), or an error.
+ */
+struct file *image_open(int fd, const char *what, u64 *size, struct complaint *c)
 {
 	struct file *file = fget(fd);
 	loff_t length;
@@ -59,9 +66,9 @@ static struct file *image_open(int fd, const char *what, u64 *size,
 	return file;
 }
 
-static int image_read(struct file *file, void *to, u64 size,
-		      enum kernel_read_file_id id, const char *what,
-		      struct complaint *c)
+/* All of it.  May sleep. */
+int image_read(struct file *file, void *to, u64 size, enum kernel_read_file_id id,
+	       const char *what, struct complaint *c)
 {
 	size_t file_size;
 	ssize_t got = kernel_read_file(file, 0, &to, size, &file_size, id);
@@ -109,7 +116,7 @@ static int image_place_kernel(struct partition *p, const struct image *image, u6
 	return 0;
 }
 
-static u32 image_checksum(struct partition *p, u64 offset, u64 size)
+u32 image_checksum(struct partition *p, u64 offset, u64 size)
 {
 	return crc32_le(~0, partition_at(p, offset), size);
 }
@@ -181,6 +188,16 @@ static int image_fill(struct partition *p, struct file *kernel, u64 kernel_size,
 	return 0;
 }
 
+/* All that it needs is in its memory.  p->mutex is held. */
+void image_loaded(struct partition *p)
+{
+	down_write(&p->memory_sem);
+	p->shared = partition_at(p, p->layout.shared);
+	memset(p->shared, 0, SHIMOS_SHARED_SIZE);
+	up_write(&p->memory_sem);
+	state_set(p, SHIMOS_LOADED);
+}
+
 /**
  * image_load() - fill a partition that has none with kernel and initrd
  *
@@ -208,13 +225,8 @@ int image_load(struct partition *p, const struct shimos_load *arg,
 	ret = state_check_step(p, SHIMOS_LOADED, c);
 	if (!ret)
 		ret = image_fill(p, kernel, kernel_size, initrd, initrd_size, cmdline, c);
-	if (!ret) {
-		down_write(&p->memory_sem);
-		p->shared = partition_at(p, p->layout.shared);
-		memset(p->shared, 0, SHIMOS_SHARED_SIZE);
-		up_write(&p->memory_sem);
-		state_set(p, SHIMOS_LOADED);
-	}
+	if (!ret)
+		image_loaded(p);
 	mutex_unlock(&p->mutex);
 	if (initrd)
 		fput(initrd);

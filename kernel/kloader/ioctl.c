@@ -58,28 +58,34 @@ static int ioctl_with(u32 id, int (*run)(struct partition *p, void *arg, struct 
 static int ioctl_info(void *session, void *data, struct complaint *c)
 {
 	struct shimos_info *info = data;
-	struct complaint problem = {};
+	struct complaint problem = {}, rt_problem = {};
 
-	info->memory_min = MEMORY_MIN;
+	info->memory_min = kind_linux.memory_min;
 	info->memory_align = MEMORY_ALIGN;
 	info->partitions = table_count();
 	info->capabilities = kloader_arch_capabilities();
 	info->host_ok = !kind_linux.check_host(&problem);
-	info->reserved = 0;
 	strscpy_pad(info->host_problem, info->host_ok ? "" : problem.text,
 		    sizeof(info->host_problem));
+	info->rt_memory_min = kind_rt.memory_min;
+	info->rt_memory_max = kind_rt.memory_max;
+	info->rt_ok = !kind_rt.check_host(&rt_problem);
+	strscpy_pad(info->rt_problem, info->rt_ok ? "" : rt_problem.text,
+		    sizeof(info->rt_problem));
 	return 0;
 }
 
 static int ioctl_create(void *session, void *data, struct complaint *c)
 {
 	struct shimos_create *arg = data;
+	const struct partition_kind *kind = partition_kind(arg->kind);
 	u32 *cpus;
 	int ret;
 
-	ret = ioctl_check_permission(c) ?: kind_linux.check_host(c) ?:
-	      shimos_door_check_flags(arg->flags, SHIMOS_CREATE_RESTART, c) ?:
-	      shimos_door_check_reserved(arg->reserved, c);
+	if (!kind)
+		return shimos_refuse(c, -EINVAL, "there is no kind %u of partitions", arg->kind);
+	ret = ioctl_check_permission(c) ?: kind->check_host(c) ?:
+	      shimos_door_check_flags(arg->flags, SHIMOS_CREATE_RESTART, c);
 	if (ret)
 		return ret;
 	if (!arg->cpu_count || arg->cpu_count > SHIMOS_MAX_CPUS)
@@ -130,6 +136,9 @@ static int ioctl_pci_found(struct partition *p, void *data, struct complaint *c)
 {
 	struct shimos_pci *arg = data;
 
+	if (!p->kind->devices)
+		return shimos_refuse(c, -EINVAL, "'%s' shares a CPU and can have no device",
+				     p->name);
 	return ioctl_check_permission(c) ?: shimos_door_check_flags(arg->flags, 0, c) ?:
 	       shimos_door_check_reserved(arg->reserved, c) ?: passthrough_give(p, arg, c);
 }
@@ -250,6 +259,21 @@ static int ioctl_wait(void *session, void *data, struct complaint *c)
 	return ioctl_with(arg->id, ioctl_wait_found, arg, c);
 }
 
+static int ioctl_rt_found(struct partition *p, void *data, struct complaint *c)
+{
+	if (p->kind != &kind_rt)
+		return shimos_refuse(c, -EINVAL, "'%s' has CPUs of its own and shares none",
+				     p->name);
+	return kind_rt_status(p, data, c);
+}
+
+static int ioctl_rt(void *session, void *data, struct complaint *c)
+{
+	struct shimos_rt_status *arg = data;
+
+	return ioctl_with(arg->id, ioctl_rt_found, arg, c);
+}
+
 /* ---- the device ---- */
 
 static const struct shimos_door_call ioctl_calls[] = {
@@ -265,6 +289,7 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_CONSOLE, "console", 0, ioctl_console },
 	{ SHIMOS_IOC_MEMORY, "memory", 0, ioctl_memory },
 	{ SHIMOS_IOC_PCI, "pci", 0, ioctl_pci },
+	{ SHIMOS_IOC_RT, "rt", 0, ioctl_rt },
 };
 
 static const struct shimos_door ioctl_door = {

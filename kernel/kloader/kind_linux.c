@@ -1,6 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The kind of partition that runs a stock Linux on CPUs and memory of its own. */
+#include <linux/limits.h>
+#include <linux/sizes.h>
+#include <shimos/ikc.h>
+
 #include "arch.h"
+
+static int kind_create(struct partition *p, struct complaint *c)
+{
+	int ret = cpus_take(p->cpus, p->cpu_count, c);
+
+	if (ret)
+		return ret;
+	cpus_hardware_ids(p->cpus, p->cpu_count, p->hardware_ids);
+	ret = kloader_arch_create(p, c);
+	if (ret)
+		cpus_give_back(p->cpus, p->cpu_count);
+	return ret;
+}
+
+static void kind_destroy(struct partition *p)
+{
+	cpus_give_back(p->cpus, p->cpu_count);
+	kloader_arch_destroy(p);
+}
 
 static int kind_load(struct partition *p, const struct shimos_load *arg,
 		     const char *cmdline, struct complaint *c)
@@ -13,11 +36,62 @@ static int kind_stage(struct partition *p, struct complaint *c)
 	return image_restage(p, c) ?: kloader_arch_stage(p, c);
 }
 
+static u64 kind_busy_ns(struct partition *p)
+{
+	return p->shared && p->agent ? READ_ONCE(p->shared->busy_ns) : 0;
+}
+
+static u32 kind_ready(struct partition *p)
+{
+	return READ_ONCE(p->shared->ready) ? READ_ONCE(p->shared->agent_version) : 0;
+}
+
+/* The agent's word, but for what is not for it to say. */
+static enum shimos_cause kind_ended(struct partition *p)
+{
+	enum shimos_cause cause = READ_ONCE(p->shared->cause);
+
+	return cause < SHIMOS_CAUSE_KILLED ? cause : SHIMOS_CAUSE_RESET;
+}
+
+static const char *kind_words(struct partition *p)
+{
+	return p->shared->message;
+}
+
+static bool kind_owns_cpu(const struct partition *p, u64 hardware_id)
+{
+	u32 i;
+
+	for (i = 0; i < p->cpu_count; i++)
+		if (p->hardware_ids[i] == hardware_id)
+			return true;
+	return false;
+}
+
+/* Its bell may name only CPUs of its own. */
+static bool kind_ring(struct partition *p)
+{
+	u64 place = READ_ONCE(p->shared->bell);
+
+	return kind_owns_cpu(p, SHIMOS_BELL_CPU(place)) && ikc_bell_ring(place);
+}
+
+static void kind_hear(struct partition *p, u64 bell)
+{
+	WRITE_ONCE(p->shared->host_bell, bell);
+}
+
 const struct partition_kind kind_linux = {
+	.memory_min	= SZ_64M,
+	.memory_max	= U64_MAX,
+	.devices	= true,
+	.heartbeat	= true,
 	.check_host	= kloader_arch_check_host,
-	.create		= kloader_arch_create,
-	.destroy	= kloader_arch_destroy,
+	.create		= kind_create,
+	.destroy	= kind_destroy,
 	.host_bytes	= kloader_arch_host_bytes,
+	.busy_ns	= kind_busy_ns,
 	.load		= kind_load,
 	.stage		= kind_stage,
 	.start		= kloader_arch_start,
@@ -25,4 +99,9 @@ const struct partition_kind kind_linux = {
 	.park		= kloader_arch_park,
 	.settle		= kloader_arch_settle,
 	.watch		= kloader_arch_watch,
+	.ready		= kind_ready,
+	.ended		= kind_ended,
+	.words		= kind_words,
+	.ring		= kind_ring,
+	.hear		= kind_hear,
 };

@@ -3,8 +3,8 @@
  * KLoader: makes, loads, starts, stops and destroys partitions (SHIMOS 2009,
  * section 2.4).  This header is what its files share.
  *
- * Calls go down: ioctl.c and main.c; partition.c; life.c; kind_linux.c, image.c,
- * passthrough.c, console.c; state.c and table.c; cpus.c and memory.c.
+ * Calls go down: ioctl.c and main.c; partition.c; life.c; kind_linux.c and kind_rt.c;
+ * image.c, passthrough.c, console.c; state.c and table.c; cpus.c and memory.c.
  */
 #ifndef _KLOADER_H
 #define _KLOADER_H
@@ -13,6 +13,7 @@
 #include <linux/device.h>
 #include <linux/hrtimer.h>
 #include <linux/io.h>
+#include <linux/kernel_read_file.h>
 #include <linux/kref.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -48,25 +49,39 @@ struct partition;
 
 /**
  * struct partition_kind - what runs in a partition, as far as the life cycle asks
+ * @memory_min: bytes, the least that it can have
+ * @memory_max: bytes, the most
+ * @one_range: its memory is in one piece
+ * @devices: it can have PCI devices
+ * @heartbeat: an agent in it says again and again that it lives
  * @check_host: can this host run such a partition now?
- * @create: the kind's own state; CPUs and memory are known
+ * @create: its CPUs, and the kind's own state; memory is known
  * @destroy: the counterpart of @create
  * @host_bytes: host memory spent on it outside of the partition's own
+ * @busy_ns: CPU time of this start
  * @load: fill it with what it shall run; p->mutex is held, on failure it is as before
  * @stage: write everything anew that a start needs; p->mutex is held
  * @start: let its first CPU go; returns when it has
  * @halt: stop its CPUs in their tracks, not waiting; any context
  * @park: stop its CPUs and return when each has said so: 0, or -EIO if one has not
  * @settle: undo what its start or its run did to hardware that all share
- * @watch: has it ended without a word?  Any context
+ * @watch: has it ended without a word?  Any context, while it is up
+ * @ready: the version of what it runs for us once that is up, else 0.  Any context
+ * @ended: why it has ended, as it says itself or as is known for sure.  Any context
+ * @words: its last ones, not to be trusted; it is parked
+ * @ring: ring for what it runs for us; false: it cannot hear.  Any context
+ * @hear: where it finds the host's bell from now on.  Any context
  *
  * Those that say no context may sleep.
  */
 struct partition_kind {
+	u64 memory_min, memory_max;
+	bool one_range, devices, heartbeat;
 	int (*check_host)(struct complaint *c);
 	int (*create)(struct partition *p, struct complaint *c);
 	void (*destroy)(struct partition *p);
 	u64 (*host_bytes)(const struct partition *p);
+	u64 (*busy_ns)(struct partition *p);
 	int (*load)(struct partition *p, const struct shimos_load *arg,
 		    const char *cmdline, struct complaint *c);
 	int (*stage)(struct partition *p, struct complaint *c);
@@ -75,6 +90,11 @@ struct partition_kind {
 	int (*park)(struct partition *p);
 	void (*settle)(struct partition *p);
 	enum shimos_cause (*watch)(struct partition *p);
+	u32 (*ready)(struct partition *p);
+	enum shimos_cause (*ended)(struct partition *p);
+	const char *(*words)(struct partition *p);
+	bool (*ring)(struct partition *p);
+	void (*hear)(struct partition *p, u64 bell);
 };
 
 struct partition {
@@ -119,6 +139,7 @@ struct partition {
 	int ikc_kernel;			/* its number for IKC */
 	u32 ikc_life;			/* of the last start */
 	void *arch;			/* the architecture's own */
+	struct kind_rt *rt;		/* kind_rt.c's own */
 
 	u32 starts;
 	u64 started_ns, ready_ns;	/* ktime, 0: not */
@@ -175,6 +196,7 @@ int partition_create(struct session *s, struct shimos_create *arg, const u32 *cp
 int partition_destroy(struct partition *p, struct complaint *c);
 void partition_destroy_session(struct session *s);
 void partition_status(struct partition *p, struct shimos_status *out);
+const struct partition_kind *partition_kind(u32 kind);
 
 /* life.c: starting, stopping, noticing the end */
 void life_init(struct partition *p);
@@ -195,17 +217,22 @@ void life_lost(struct partition *p);
 /* kind_linux.c: a stock Linux on CPUs and memory of its own */
 extern const struct partition_kind kind_linux;
 
+/* kind_rt.c: a real-time program that shares a CPU with the host */
+extern const struct partition_kind kind_rt;
+int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c);
+
 /* cpus.c */
 int cpus_init(void);
 void cpus_exit(void);
 int cpus_take(const u32 *cpus, u32 count, struct complaint *c);
+int cpus_share(u32 cpu, struct complaint *c);
+void cpus_unshare(u32 cpu);
 /* The ids that the hardware knows them by. */
 void cpus_hardware_ids(const u32 *cpus, u32 count, u64 *ids);
 void cpus_give_back(const u32 *cpus, u32 count);
 
 /* memory.c */
 #define MEMORY_ALIGN	SZ_2M
-#define MEMORY_MIN	SZ_64M
 int memory_take(struct partition *p, u64 size, struct complaint *c);
 void memory_give_back(struct partition *p);
 
@@ -214,10 +241,14 @@ int image_load(struct partition *p, const struct shimos_load *arg,
 	       const char *cmdline, struct complaint *c);
 int image_restage(struct partition *p, struct complaint *c);
 void image_copy_pages(void *to, const void *from, u64 size);
+struct file *image_open(int fd, const char *what, u64 *size, struct complaint *c);
+int image_read(struct file *file, void *to, u64 size, enum kernel_read_file_id id,
+	       const char *what, struct complaint *c);
+u32 image_checksum(struct partition *p, u64 offset, u64 size);
+void image_loaded(struct partition *p);
 
 /* console.c, memory_file.c */
 int console_open(struct partition *p, struct complaint *c);
-bool console_ring_agent(struct partition *p);
 int memory_file_open(struct partition *p, struct complaint *c);
 
 /* sysfs.c */

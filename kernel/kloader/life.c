@@ -56,7 +56,7 @@ static void life_publish_bell(struct partition *p)
 
 	do {
 		place = ikc_bell_get();
-		WRITE_ONCE(p->shared->host_bell, place);
+		p->kind->hear(p, place);
 		smp_mb();	/* published before the place is looked at again */
 	} while (place != ikc_bell_get());
 }
@@ -208,14 +208,15 @@ int life_start(struct partition *p, u32 flags, struct complaint *c)
 /* The partition is over, or shall be: take its CPUs away and say why. */
 static void life_end(struct partition *p, enum shimos_cause cause)
 {
-	bool crashed = cause == SHIMOS_CAUSE_PANIC || cause == SHIMOS_CAUSE_RESET;
+	bool crashed = cause == SHIMOS_CAUSE_PANIC || cause == SHIMOS_CAUSE_RESET ||
+		       cause == SHIMOS_CAUSE_FAULT;
 	bool halted;
 
 	lockdep_assert_held(&p->mutex);
 	halted = life_halt(p);
 	hrtimer_cancel(&p->watch);
 	p->kind->settle(p);
-	life_copy_text(p->message, p->shared->message, sizeof(p->message));
+	life_copy_text(p->message, p->kind->words(p), sizeof(p->message));
 	p->cause = cause;
 	if (halted)
 		state_set(p, crashed ? SHIMOS_CRASHED : SHIMOS_STOPPED);
@@ -318,7 +319,7 @@ int life_stop(struct partition *p, struct complaint *c)
 	}
 	WRITE_ONCE(p->shared->request, SHIMOS_REQUEST_POWEROFF);
 	smp_wmb();	/* the agent reads the request after the ring */
-	if (!console_ring_agent(p)) {
+	if (!p->kind->ring(p)) {
 		WRITE_ONCE(p->shared->request, SHIMOS_REQUEST_NONE);
 		ret = shimos_refuse(c, -ENOTCONN,
 				    "the agent of '%s' has no doorbell on a CPU of its own: kill it",
@@ -333,9 +334,9 @@ unlock:
 
 /* ---- noticing ---- */
 
-static void life_became_ready(struct partition *p)
+static void life_became_ready(struct partition *p, u32 agent)
 {
-	p->agent = READ_ONCE(p->shared->agent_version);
+	p->agent = agent;
 	p->ready_ns = p->heartbeat_ns = ktime_get_ns();
 	p->kind->settle(p);
 	state_set(p, SHIMOS_RUNNING);
@@ -364,17 +365,15 @@ static void life_work(struct work_struct *work)
 	struct partition *p = container_of(work, struct partition, work);
 	enum shimos_cause cause;
 	bool again = false;
+	u32 agent;
 
 	mutex_lock(&p->mutex);
 	if (p->gone || !state_is_up(p))
 		goto unlock;
-	if (p->state == SHIMOS_STARTING && READ_ONCE(p->shared->ready))
-		life_became_ready(p);
-	cause = READ_ONCE(p->shared->cause);
-	if (!cause)
-		cause = p->reset;
-	if (cause >= SHIMOS_CAUSE_KILLED)	/* not for the peer to say */
-		cause = SHIMOS_CAUSE_RESET;
+	agent = p->state == SHIMOS_STARTING ? p->kind->ready(p) : 0;
+	if (agent)
+		life_became_ready(p, agent);
+	cause = p->kind->ended(p) ?: p->reset;
 	if (cause) {
 		life_end(p, cause);
 		again = cause == SHIMOS_CAUSE_REBOOT && p->state == SHIMOS_STOPPED &&
@@ -387,10 +386,10 @@ unlock:
 }
 
 /* Has it told anything that is the work's to handle?  Any context. */
-static bool life_has_news(const struct partition *p)
+static bool life_has_news(struct partition *p)
 {
-	return READ_ONCE(p->shared->cause) ||
-	       (READ_ONCE(p->state) == SHIMOS_STARTING && READ_ONCE(p->shared->ready));
+	return p->kind->ended(p) ||
+	       (READ_ONCE(p->state) == SHIMOS_STARTING && p->kind->ready(p));
 }
 
 static enum hrtimer_restart life_watch(struct hrtimer *timer)
@@ -439,7 +438,7 @@ void life_bell_moved(u64 place)
 
 	list_for_each_entry_rcu(p, &table_partitions, link) {
 		if (state_is_up(p))
-			WRITE_ONCE(p->shared->host_bell, place);
+			p->kind->hear(p, place);
 	}
 }
 

@@ -216,7 +216,7 @@ static int memory_take_pieces(struct partition *p, u64 size, struct complaint *c
 {
 	int near = memory_near(p);
 	u64 want = size, left = size;
-	u64 least = FIRST_SMALLEST;
+	u64 least = p->kind->one_range ? size : FIRST_SMALLEST;
 	int ret;
 
 	while (left) {
@@ -260,9 +260,12 @@ int memory_take(struct partition *p, u64 size, struct complaint *c)
 	if (!size || !IS_ALIGNED(size, MEMORY_ALIGN))
 		return shimos_refuse(c, -EINVAL, "memory must be a multiple of %u MiB",
 				     MEMORY_ALIGN >> 20);
-	if (size < MEMORY_MIN)
-		return shimos_refuse(c, -EINVAL, "%llu MiB are too little to boot Linux: give at least %u MiB",
-				     size >> 20, MEMORY_MIN >> 20);
+	if (size < p->kind->memory_min)
+		return shimos_refuse(c, -EINVAL, "%llu MiB are too little: give at least %llu MiB",
+				     size >> 20, p->kind->memory_min >> 20);
+	if (size > p->kind->memory_max)
+		return shimos_refuse(c, -EINVAL, "%llu MiB are too much: give at most %llu MiB",
+				     size >> 20, p->kind->memory_max >> 20);
 	if (size > available || available - size < HOST_KEEPS)
 		return shimos_refuse(c, -ENOMEM,
 				     "%llu MiB asked, but the host has %llu MiB available and keeps %u MiB for itself",

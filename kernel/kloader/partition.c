@@ -9,6 +9,22 @@
 #include "kloader.h"
 #include "passthrough.h"
 
+static const struct partition_kind *const partition_kinds[] = {
+	[SHIMOS_KIND_LINUX] = &kind_linux,
+	[SHIMOS_KIND_RT] = &kind_rt,
+};
+
+/* NULL: there is none. */
+const struct partition_kind *partition_kind(u32 kind)
+{
+	return kind < ARRAY_SIZE(partition_kinds) ? partition_kinds[kind] : NULL;
+}
+
+static u32 partition_kind_number(const struct partition *p)
+{
+	return p->kind == &kind_rt ? SHIMOS_KIND_RT : SHIMOS_KIND_LINUX;
+}
+
 static int partition_check_name(const char *name, struct complaint *c)
 {
 	size_t i, len = strnlen(name, SHIMOS_NAME_LEN);
@@ -37,7 +53,7 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 	kref_init(&p->ref);
 	strscpy(p->name, arg->name, sizeof(p->name));
 	p->flags = arg->flags;
-	p->kind = &kind_linux;
+	p->kind = partition_kinds[arg->kind];
 	p->cpu_count = arg->cpu_count;
 	memcpy(p->cpus, cpus, arg->cpu_count * sizeof(*cpus));
 	INIT_LIST_HEAD(&p->passthrough);
@@ -69,7 +85,7 @@ static int partition_join_ikc(struct partition *p, struct complaint *c)
 /**
  * partition_create() - take CPUs and memory for a new partition
  * @s: the partition dies with this session unless it is started
- * @arg: what the user asked for; gets the id
+ * @arg: what the user asked for, of a kind that there is; gets the id
  * @cpus: arg->cpu_count logical CPU numbers
  *
  * May sleep for seconds.  Takes all or nothing.
@@ -93,16 +109,12 @@ int partition_create(struct session *s, struct shimos_create *arg, const u32 *cp
 	ret = memory_take(p, arg->memory, c);
 	if (ret)
 		goto leave_table;
-	ret = cpus_take(p->cpus, p->cpu_count, c);
-	if (ret)
-		goto give_memory;
-	cpus_hardware_ids(p->cpus, p->cpu_count, p->hardware_ids);
 	ret = p->kind->create(p, c);
 	if (ret)
-		goto give_cpus;
+		goto give_memory;
 	ret = partition_join_ikc(p, c);
 	if (ret)
-		goto destroy_arch;
+		goto destroy_kind;
 	ret = sysfs_enter(p);
 	if (ret) {
 		shimos_refuse(c, ret, "cannot enter '%s' into sysfs", p->name);
@@ -119,10 +131,8 @@ int partition_create(struct session *s, struct shimos_create *arg, const u32 *cp
 
 leave_ikc:
 	ikc_host_remove(p->ikc_kernel);
-destroy_arch:
+destroy_kind:
 	p->kind->destroy(p);
-give_cpus:
-	cpus_give_back(p->cpus, p->cpu_count);
 give_memory:
 	memory_give_back(p);
 leave_table:
@@ -171,7 +181,6 @@ int partition_destroy(struct partition *p, struct complaint *c)
 	p->shared = NULL;
 	memory_give_back(p);
 	up_write(&p->memory_sem);
-	cpus_give_back(p->cpus, p->cpu_count);
 	p->kind->destroy(p);
 	table_put(p);		/* the list's reference */
 	return 0;
@@ -229,8 +238,9 @@ void partition_status(struct partition *p, struct shimos_status *out)
 	out->agent = p->agent;
 	out->uptime_ns = state_is_up(p) ? now - p->started_ns : 0;
 	out->boot_ns = p->ready_ns ? p->ready_ns - p->started_ns : 0;
-	out->silent_ns = state_is_up(p) && p->agent ? now - p->heartbeat_ns : 0;
-	out->busy_ns = p->shared && p->agent ? READ_ONCE(p->shared->busy_ns) : 0;
+	out->silent_ns = state_is_up(p) && p->agent && p->kind->heartbeat ?
+			 now - p->heartbeat_ns : 0;
+	out->busy_ns = p->kind->busy_ns(p);
 	out->host_bytes = partition_host_bytes(p);
 	out->kernel_bytes = p->image.size;
 	out->initrd_bytes = p->initrd_size;
@@ -238,5 +248,7 @@ void partition_status(struct partition *p, struct shimos_status *out)
 		    sizeof(out->kernel_version));
 	strscpy_pad(out->cmdline, p->cmdline ?: "", sizeof(out->cmdline));
 	strscpy_pad(out->message, p->message, sizeof(out->message));
+	out->kind = partition_kind_number(p);
+	out->reserved = 0;
 	mutex_unlock(&p->mutex);
 }

@@ -42,6 +42,7 @@ static const char *const state_cause_names[] = {
 	[SHIMOS_CAUSE_PANIC] = "panic",
 	[SHIMOS_CAUSE_RESET] = "reset",
 	[SHIMOS_CAUSE_KILLED] = "killed",
+	[SHIMOS_CAUSE_FAULT] = "fault",
 };
 
 const char *state_name(enum shimos_state state)

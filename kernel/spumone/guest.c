@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
-/* An RTOS in memory of its own: what is in it when it is entered, and what it may do with it. */
+/* An RTOS in memory that it was given: what is in it when it is entered, and what it may do with it. */
 #include <linux/err.h>
 #include <linux/io.h>
 #include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 #include <asm/tsc.h>
 #include <uapi/shimos_rt.h>
 #include <uapi/shimos_shared.h>
@@ -17,12 +19,24 @@ static u64 guest_shared(const struct spumone_guest *g)
 	return g->size - SHIMOS_SHARED_SIZE;
 }
 
+/* As new, but for the area that it shares with its starter. */
+static void guest_clear(struct spumone_guest *g)
+{
+	u64 at, step;
+
+	for (at = 0; at < guest_shared(g); at += step) {
+		step = min_t(u64, guest_shared(g) - at, SZ_4M);
+		memset(g->memory + at, 0, step);
+		cond_resched();
+	}
+}
+
 static void guest_fill(struct spumone_guest *g, const void *image, const struct guest_image *asked)
 {
 	struct shimos_rt_boot *boot = g->memory + SHIMOS_RT_BOOT;
-	struct shimos_shared *shared = g->memory + guest_shared(g);
 	const struct guest_segment *s;
 
+	guest_clear(g);
 	for (s = asked->segments; s < asked->segments + asked->count; s++)
 		memcpy(g->memory + s->address, image + s->offset, s->stored);
 	boot->magic = SHIMOS_RT_MAGIC;
@@ -31,9 +45,6 @@ static void guest_fill(struct spumone_guest *g, const void *image, const struct 
 	boot->memory = g->size;
 	boot->shared = guest_shared(g);
 	boot->cycles_per_second = (u64)tsc_khz * 1000;
-	shared->magic = SHIMOS_SHARED_MAGIC;
-	shared->version = SHIMOS_SHARED_VERSION;
-	shared->size = SHIMOS_SHARED_SIZE;
 	g->start.entry = asked->entry;
 	g->start.stack = guest_shared(g);
 	g->start.argument = SHIMOS_RT_BOOT;
@@ -57,8 +68,7 @@ static int guest_map(struct spumone_guest *g, const struct guest_image *asked)
 	u64 at;
 
 	for (at = PAGE_SIZE; !ret && at < g->size; at += PAGE_SIZE)
-		ret = spumone_arch_map(&g->tables, at,
-				       page_to_phys(vmalloc_to_page(g->memory + at)),
+		ret = spumone_arch_map(&g->tables, at, __pa(g->memory + at),
 				       guest_flags(asked, at) | SPUMONE_NESTED);
 	g->start.nested = g->tables.root;
 	return ret;
@@ -74,41 +84,48 @@ static int guest_check_memory(u64 memory, struct complaint *c)
 	return 0;
 }
 
+static int guest_check(const void *image, u64 len, u64 size, struct guest_image *asked,
+		       struct complaint *c)
+{
+	return guest_check_memory(size, c) ?:
+	       guest_elf_parse(image, len, size - SHIMOS_SHARED_SIZE, asked, c);
+}
+
+int spumone_rt_check(const void *image, u64 len, u64 size, struct complaint *c)
+{
+	struct guest_image asked;
+
+	return guest_check(image, len, size, &asked, c);
+}
+EXPORT_SYMBOL_GPL(spumone_rt_check);
+
 /**
  * guest_make() - an RTOS that can be entered
  *
  * Context: may sleep.
  * Return: it, or an error with its reason in @c.
  */
-struct spumone_guest *guest_make(const void *image, u64 len, u64 memory, struct complaint *c)
+struct spumone_guest *guest_make(const struct spumone_rt *rt, struct complaint *c)
 {
 	struct spumone_guest *g;
 	struct guest_image asked;
-	int ret = guest_check_memory(memory, c) ?:
-		  guest_elf_parse(image, len, memory - SHIMOS_SHARED_SIZE, &asked, c);
+	int ret = guest_check(rt->image, rt->len, rt->size, &asked, c);
 
 	if (ret)
 		return ERR_PTR(ret);
 	g = kzalloc(sizeof(*g), GFP_KERNEL);
 	if (g) {
 		INIT_LIST_HEAD(&g->tables.pages);
-		g->size = memory;
-		g->memory = vzalloc(memory);
+		g->size = rt->size;
+		g->memory = rt->memory;
 	}
-	if (!g || !g->memory || guest_map(g, &asked)) {
+	if (!g || guest_map(g, &asked)) {
 		guest_free(g);
-		return ERR_PTR(shimos_refuse(c, -ENOMEM, "the host has no %llu bytes of memory left",
-					     memory));
+		return ERR_PTR(shimos_refuse(c, -ENOMEM,
+					     "the host has no memory left for page tables"));
 	}
-	guest_fill(g, image, &asked);
+	guest_fill(g, rt->image, &asked);
 	return g;
-}
-
-void guest_request(struct spumone_guest *g, u32 request)
-{
-	struct shimos_shared *shared = g->memory + guest_shared(g);
-
-	WRITE_ONCE(shared->request, request);
 }
 
 void guest_free(struct spumone_guest *g)
@@ -116,6 +133,5 @@ void guest_free(struct spumone_guest *g)
 	if (!g)
 		return;
 	spumone_arch_free_tables(&g->tables);
-	vfree(g->memory);
 	kfree(g);
 }

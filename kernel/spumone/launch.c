@@ -11,7 +11,6 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/workqueue.h>
-#include <uapi/shimos_shared.h>
 
 #include "spumone.h"
 
@@ -89,8 +88,6 @@ static int launch_check(unsigned int cpu, struct complaint *c)
 {
 	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
 		return shimos_refuse(c, -ENODEV, "CPU %u is not online", cpu);
-	if (per_cpu(launch_cpus, cpu))
-		return shimos_refuse(c, -EALREADY, "the layer is under CPU %u already", cpu);
 	if (clock_check(cpu))
 		return shimos_refuse(c, -ENODEV,
 				     "CPU %u has no local timer '%s' that runs in one-shot mode",
@@ -98,11 +95,29 @@ static int launch_check(unsigned int cpu, struct complaint *c)
 	return spumone_arch_check(cpu, c);
 }
 
+/* A CPU under which the layer is can be shared, whatever its registers say now. */
+int spumone_check(unsigned int cpu, struct complaint *c)
+{
+	int ret = 0;
+
+	mutex_lock(&launch_mutex);
+	cpus_read_lock();
+	if (cpu >= nr_cpu_ids || !per_cpu(launch_cpus, cpu))
+		ret = launch_check(cpu, c);
+	cpus_read_unlock();
+	mutex_unlock(&launch_mutex);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(spumone_check);
+
 static int launch_locked(unsigned int cpu, struct complaint *c)
 {
 	struct spumone_cpu *s;
-	int ret = launch_check(cpu, c);
+	int ret;
 
+	if (cpu < nr_cpu_ids && per_cpu(launch_cpus, cpu))
+		return shimos_refuse(c, -EALREADY, "the layer is under CPU %u already", cpu);
+	ret = launch_check(cpu, c);
 	if (ret)
 		return ret;
 	s = image_instance(cpu);
@@ -153,8 +168,7 @@ static void launch_call(struct spumone_cpu *s, enum layer_call number)
 	work_on_cpu(s->cpu, launch_call_work, &call);
 }
 
-static int launch_guest(unsigned int cpu, const void *image, u64 len, u64 memory,
-			struct complaint *c)
+static int launch_guest(unsigned int cpu, const struct spumone_rt *rt, struct complaint *c)
 {
 	struct spumone_cpu *s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
 	struct spumone_guest *g;
@@ -163,7 +177,7 @@ static int launch_guest(unsigned int cpu, const void *image, u64 len, u64 memory
 		return shimos_refuse(c, -ENODEV, "the layer is not under CPU %u", cpu);
 	if (s->guest)
 		return shimos_refuse(c, -EBUSY, "CPU %u has a real-time partition already", cpu);
-	g = guest_make(image, len, memory, c);
+	g = guest_make(rt, c);
 	if (IS_ERR(g))
 		return PTR_ERR(g);
 	s->guest = g;
@@ -171,14 +185,13 @@ static int launch_guest(unsigned int cpu, const void *image, u64 len, u64 memory
 	return 0;
 }
 
-int spumone_rt_start(unsigned int cpu, const void *image, u64 len, u64 memory,
-		     struct complaint *c)
+int spumone_rt_start(unsigned int cpu, const struct spumone_rt *rt, struct complaint *c)
 {
 	int ret;
 
 	mutex_lock(&launch_mutex);
 	cpus_read_lock();
-	ret = launch_guest(cpu, image, len, memory, c);
+	ret = launch_guest(cpu, rt, c);
 	cpus_read_unlock();
 	mutex_unlock(&launch_mutex);
 	return ret;
@@ -192,14 +205,7 @@ static void launch_end_guest(struct spumone_cpu *s)
 	s->guest = NULL;
 }
 
-static void launch_ask_guest(struct spumone_cpu *s)
-{
-	guest_request(s->guest, SHIMOS_REQUEST_POWEROFF);
-	launch_call(s, LAYER_CALL_RT_BELL);
-}
-
-/* If there is one. */
-static int launch_with_guest(unsigned int cpu, void (*what)(struct spumone_cpu *s))
+int spumone_rt_stop(unsigned int cpu)
 {
 	struct spumone_cpu *s;
 	int ret = -ENOENT;
@@ -208,41 +214,57 @@ static int launch_with_guest(unsigned int cpu, void (*what)(struct spumone_cpu *
 	cpus_read_lock();
 	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
 	if (s && s->guest) {
-		what(s);
+		launch_end_guest(s);
 		ret = 0;
 	}
 	cpus_read_unlock();
 	mutex_unlock(&launch_mutex);
 	return ret;
 }
-
-int spumone_rt_stop(unsigned int cpu)
-{
-	return launch_with_guest(cpu, launch_end_guest);
-}
 EXPORT_SYMBOL_GPL(spumone_rt_stop);
 
-int spumone_rt_poweroff(unsigned int cpu)
+void spumone_rt_state(unsigned int cpu, struct layer_rt *out)
 {
-	return launch_with_guest(cpu, launch_ask_guest);
-}
-EXPORT_SYMBOL_GPL(spumone_rt_poweroff);
+	const struct layer_rt *rt = &per_cpu(launch_cpus, cpu)->shared->rt;
+	/* pairs with layer_rt_end(): the rest of an end is there before its state */
+	u64 state = smp_load_acquire(&rt->state);
 
-u64 spumone_rt_read(unsigned int cpu, u64 at, void *to, u64 len)
+	memcpy(out, rt, sizeof(*out));
+	out->state = state;
+}
+EXPORT_SYMBOL_GPL(spumone_rt_state);
+
+u64 spumone_exits(unsigned int cpu)
 {
 	struct spumone_cpu *s;
-	u64 read = 0;
+	u64 exits = 0;
 
 	mutex_lock(&launch_mutex);
 	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
-	if (s && s->guest && at < s->guest->size) {
-		read = min(len, s->guest->size - at);
-		memcpy(to, s->guest->memory + at, read);
-	}
+	if (s)
+		exits = READ_ONCE(s->shared->counts.exits) - READ_ONCE(s->shared->rt.exits);
 	mutex_unlock(&launch_mutex);
-	return read;
+	return exits;
 }
-EXPORT_SYMBOL_GPL(spumone_rt_read);
+EXPORT_SYMBOL_GPL(spumone_exits);
+
+void spumone_rt_reason(const struct layer_rt *rt, char *to, size_t size)
+{
+	spumone_arch_reason(rt, to, size);
+}
+EXPORT_SYMBOL_GPL(spumone_rt_reason);
+
+void spumone_rt_ring(unsigned int cpu)
+{
+	spumone_arch_ring(cpu);
+}
+EXPORT_SYMBOL_GPL(spumone_rt_ring);
+
+void spumone_rt_hear(unsigned int cpu, u64 bell)
+{
+	WRITE_ONCE(per_cpu(launch_cpus, cpu)->shared->host_bell, spumone_arch_bell(bell));
+}
+EXPORT_SYMBOL_GPL(spumone_rt_hear);
 
 int spumone_leave(unsigned int cpu)
 {

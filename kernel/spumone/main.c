@@ -13,8 +13,10 @@ static int spumone_reboot(struct notifier_block *nb, unsigned long action, void 
 	return NOTIFY_DONE;
 }
 
+/* After KLoader's, which ends the partitions. */
 static struct notifier_block spumone_reboot_notifier = {
-	.notifier_call = spumone_reboot,
+	.notifier_call	= spumone_reboot,
+	.priority	= -1,
 };
 
 static int spumone_suspend(struct notifier_block *nb, unsigned long action, void *data)

@@ -32,7 +32,7 @@ struct spumone_tables {
 
 /**
  * struct spumone_guest - an RTOS that shares a CPU with Linux
- * @memory: all of it, as Linux sees it
+ * @memory: all of it, as Linux sees it; its starter's
  * @size: bytes
  * @tables: what it may do with it
  * @start: for the layer
@@ -92,10 +92,8 @@ void clock_take(struct spumone_cpu *s);
 void clock_give(struct spumone_cpu *s);
 
 /* guest.c: an RTOS in memory of its own */
-struct spumone_guest *guest_make(const void *image, u64 len, u64 memory, struct complaint *c);
+struct spumone_guest *guest_make(const struct spumone_rt *rt, struct complaint *c);
 void guest_free(struct spumone_guest *g);
-/* Ask it for something, an enum shimos_request; it looks when it is rung for. */
-void guest_request(struct spumone_guest *g, u32 request);
 
 /* launch.c */
 int launch_init(void);
@@ -126,5 +124,11 @@ int spumone_arch_enter(struct spumone_cpu *s);
 void spumone_arch_leave(struct spumone_cpu *s);
 /* A call to the instance of this CPU. */
 void spumone_arch_call(enum layer_call call);
+/* Ring for the RTOS of a CPU.  Any context. */
+void spumone_arch_ring(unsigned int cpu);
+/* The command by which the layer rings a SHIMOS_BELL; 0 for none. */
+u64 spumone_arch_bell(u64 bell);
+/* Why an RTOS that did what it may not was ended, in words. */
+void spumone_arch_reason(const struct layer_rt *rt, char *to, size_t size);
 
 #endif

@@ -65,6 +65,8 @@ static void board_write(const char *text, size_t length)
 		return;
 	asm volatile("pushf\n\tpop %0\n\tcli" : "=r" (flags) : : "memory");
 	board_ring_put((struct shimos_console_out *)area, text, length);
+	if (BOARD_READ(board_shared()->watchers))
+		board_call(SHIMOS_RT_CALL_RING, 0);
 	if (flags & BOARD_FLAGS_IF)
 		board_interrupts_on();
 }
@@ -91,16 +93,21 @@ void board_print(const char *format, ...)
 
 /**
  * board_fail() - say what went wrong, without a newline at the end, and end as failed
+ *
+ * It is on the console, and the partition's last word, as `shimos show` tells it.
  */
 void board_fail(const char *format, ...)
 {
+	char *message = board_shared()->message;
 	va_list args;
 
 	board_interrupts_off();
-	va_start(args, format);
-	board_vprint(format, args);
-	va_end(args);
-	board_print("\n");
+	if (board_boot.shared) {
+		va_start(args, format);
+		board_format(message, sizeof(board_shared()->message), format, args);
+		va_end(args);
+		board_print("%s\n", message);
+	}
 	board_end(SHIMOS_RT_END_FAILED);
 }
 

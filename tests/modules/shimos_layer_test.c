@@ -14,9 +14,11 @@
  */
 #include <linux/delay.h>
 #include <linux/hardirq.h>
+#include <linux/gfp.h>
 #include <linux/kernel_read_file.h>
 #include <linux/module.h>
 #include <linux/smp.h>
+#include <linux/percpu.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <asm/irq_vectors.h>
@@ -38,7 +40,14 @@ struct sample {
 	u32 given[KINDS], taken[KINDS];
 };
 
+/* An RTOS's memory. */
+struct program {
+	void *memory;
+	u64 size;
+};
+
 static struct sample sample;	/* of the CPU that is shown; the file's lock guards it */
+static DEFINE_PER_CPU(struct program, programs);	/* the same lock */
 
 /* On the CPU, interrupts off. */
 static void take_sample(void *unused)
@@ -61,20 +70,24 @@ static void take_sample(void *unused)
 	sample.taken[IWI] = stat->apic_irq_work_irqs;
 }
 
-/* What its console says, as far as it is still there. */
-static void show_console(struct seq_file *file, unsigned int cpu)
+static struct shimos_shared *shared_of(const struct program *p)
 {
-	struct shimos_console_out *out = vmalloc(sizeof(*out));
-	struct shimos_rt_boot boot;
-	u64 at;
+	return p->memory + p->size - SHIMOS_SHARED_SIZE;
+}
 
-	if (out && spumone_rt_read(cpu, SHIMOS_RT_BOOT, &boot, sizeof(boot)) &&
-	    spumone_rt_read(cpu, boot.shared + SHIMOS_CONSOLE_OUT, out, sizeof(*out))) {
-		at = out->head > sizeof(out->data) ? out->head - sizeof(out->data) : 0;
-		for (; at < out->head; at++)
-			seq_putc(file, out->data[at % sizeof(out->data)]);
-	}
-	vfree(out);
+/* What its console says, as far as it is still there. */
+static void show_console(struct seq_file *file, const struct program *p)
+{
+	const struct shimos_console_out *out;
+	u64 at, head;
+
+	if (!p->memory)
+		return;
+	out = (void *)shared_of(p) + SHIMOS_CONSOLE_OUT;
+	head = READ_ONCE(out->head);
+	at = head > sizeof(out->data) ? head - sizeof(out->data) : 0;
+	for (; at < head; at++)
+		seq_putc(file, out->data[at % sizeof(out->data)]);
 }
 
 static void show_rt(struct seq_file *file, const struct layer_rt *rt)
@@ -105,7 +118,7 @@ static int show(struct seq_file *file, void *unused)
 		seq_putc(file, '\n');
 	}
 	for_each_online_cpu(cpu)
-		show_console(file, cpu);
+		show_console(file, per_cpu_ptr(&programs, cpu));
 	return 0;
 }
 
@@ -127,16 +140,71 @@ static long mask(void *arg)
 	return 0;
 }
 
+static void forget(struct program *p)
+{
+	if (p->memory)
+		free_pages_exact(p->memory, p->size);
+	p->memory = NULL;
+}
+
+static int start(unsigned int cpu, const struct spumone_rt *rt, struct complaint *c)
+{
+	struct program p = { rt->memory, rt->size };
+	struct shimos_shared *shared = shared_of(&p);
+	int ret;
+
+	shared->magic = SHIMOS_SHARED_MAGIC;
+	shared->version = SHIMOS_SHARED_VERSION;
+	shared->size = SHIMOS_SHARED_SIZE;
+	ret = spumone_rt_start(cpu, rt, c);
+	if (!ret)
+		*per_cpu_ptr(&programs, cpu) = p;
+	return ret;
+}
+
 static int run_rt(unsigned int cpu, u64 memory, const char *path, struct complaint *c)
 {
-	void *image = NULL;
-	ssize_t len = kernel_read_file_from_path(path, 0, &image, INT_MAX, NULL, READING_FIRMWARE);
+	struct spumone_rt rt = { .size = memory };
+	ssize_t len = kernel_read_file_from_path(path, 0, (void **)&rt.image, INT_MAX, NULL,
+						 READING_FIRMWARE);
 	int ret;
 
 	if (len < 0)
 		return len;
-	ret = spumone_rt_start(cpu, image, len, memory, c);
-	vfree(image);
+	rt.len = len;
+	ret = spumone_rt_check(rt.image, len, memory, c);
+	if (!ret) {
+		rt.memory = alloc_pages_exact(memory, GFP_KERNEL | __GFP_ZERO);
+		ret = rt.memory ? start(cpu, &rt, c) : -ENOMEM;
+		if (ret && rt.memory)
+			free_pages_exact(rt.memory, memory);
+	}
+	vfree(rt.image);
+	return ret;
+}
+
+static int stop_rt(unsigned int cpu)
+{
+	int ret = spumone_rt_stop(cpu);
+
+	if (!ret)
+		forget(per_cpu_ptr(&programs, cpu));
+	return ret;
+}
+
+static int ask_rt(unsigned int cpu)
+{
+	WRITE_ONCE(shared_of(per_cpu_ptr(&programs, cpu))->request, SHIMOS_REQUEST_POWEROFF);
+	spumone_rt_ring(cpu);
+	return 0;
+}
+
+static int leave(unsigned int cpu)
+{
+	int ret = spumone_leave(cpu);
+
+	if (!ret)
+		forget(per_cpu_ptr(&programs, cpu));
 	return ret;
 }
 
@@ -152,15 +220,15 @@ static int run(const char *line)
 	if (sscanf(line, "launch %u", &cpu) == 1)
 		ret = spumone_launch(cpu, &c);
 	else if (sscanf(line, "leave %u", &cpu) == 1)
-		ret = spumone_leave(cpu);
+		ret = leave(cpu);
 	else if (sscanf(line, "mask %u %u %u", &cpu, &m.microseconds, &m.times) == 3)
 		ret = work_on_cpu(cpu, mask, &m);
 	else if (sscanf(line, "rt %u %llu %47s", &cpu, &memory, path) == 3)
 		ret = run_rt(cpu, memory, path, &c);
 	else if (sscanf(line, "ask %u", &cpu) == 1)
-		ret = spumone_rt_poweroff(cpu);
+		ret = ask_rt(cpu);
 	else if (sscanf(line, "stop %u", &cpu) == 1)
-		ret = spumone_rt_stop(cpu);
+		ret = stop_rt(cpu);
 	if (ret && c.text[0])
 		pr_notice("layer: %s\n", c.text);
 	return ret;

@@ -22,7 +22,7 @@ static const unsigned long calls[] = {
 	SHIMOS_IOC_INFO, SHIMOS_IOC_ERROR, SHIMOS_IOC_CREATE, SHIMOS_IOC_LOAD,
 	SHIMOS_IOC_START, SHIMOS_IOC_STOP, SHIMOS_IOC_KILL, SHIMOS_IOC_DESTROY,
 	SHIMOS_IOC_STATUS, SHIMOS_IOC_WAIT, SHIMOS_IOC_CONSOLE, SHIMOS_IOC_MEMORY,
-	SHIMOS_IOC_PCI,
+	SHIMOS_IOC_PCI, SHIMOS_IOC_RT,
 };
 #define CALLS (sizeof(calls) / sizeof(calls[0]))
 
@@ -143,7 +143,8 @@ static void random_call(void)
 		for (i = 0; i < 64; i++)
 			cpus[i] = interesting[random_u32() % 9];
 		c->cpus = (uintptr_t)cpus;
-		c->flags = c->reserved = 0;
+		c->flags = 0;
+		c->kind = random_u32() % 3;
 		c->memory = (uint64_t)(random_u32() % 80) << 20;
 	}
 	ioctl(fd, call, arg);

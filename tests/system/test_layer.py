@@ -10,7 +10,7 @@ from lab.machine import Machine
 from tests.support.tiers import rounds
 
 KINDS = ("LOC", "RES", "CAL", "IWI")
-pytestmark = pytest.mark.machine(one_thread=True)
+pytestmark = pytest.mark.machine(one_thread=True, load=False)
 
 
 def load(machine: Machine) -> None:
@@ -84,7 +84,7 @@ def test_launch_and_leave(machine: Machine) -> None:
     launch_and_leave(machine)
 
 
-@pytest.mark.machine(kernel="6.1", partitions=["6.1"], one_thread=True)
+@pytest.mark.machine(kernel="6.1", partitions=["6.1"], one_thread=True, load=False)
 def test_older_kernel(fresh_machine: Machine) -> None:
     launch_and_leave(fresh_machine)
 

@@ -17,10 +17,10 @@ IMAGES = "/usr/lib/shimos-test"
 MEMORY = 2 << 20
 RUNS, ENDED, CRASHED = 1, 2, 3  # enum layer_rt_state
 STOPPED, FAILED = 1, 2  # enum shimos_rt_end
-pytestmark = pytest.mark.machine(one_thread=True)
+pytestmark = pytest.mark.machine(one_thread=True, load=False)
 #: Its clock goes by instructions, so it is the same however busy the computer is.
-counted = pytest.mark.machine(cpus=1, icount=True)
-counted_older = pytest.mark.machine(kernel="6.1", partitions=["6.1"], cpus=1, icount=True)
+counted = pytest.mark.machine(cpus=1, icount=True, load=False)
+counted_older = pytest.mark.machine(kernel="6.1", partitions=["6.1"], cpus=1, icount=True, load=False)
 
 
 @contextmanager

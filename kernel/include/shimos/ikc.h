@@ -11,6 +11,8 @@
 #include <linux/types.h>
 #include <uapi/shimos_ikc.h>
 
+struct module;
+
 /* ---- packets (paper, section 3.3) ---- */
 
 /**

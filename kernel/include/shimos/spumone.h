@@ -6,7 +6,32 @@
 #include <linux/types.h>
 
 struct complaint;
+struct layer_rt;
 struct layer_shared;
+
+/**
+ * struct spumone_rt - an RTOS, as whoever starts it has it
+ * @memory: all that it shall see, in one piece, whole pages
+ * @size: bytes of @memory; the last SHIMOS_SHARED_SIZE are the caller's to fill
+ * @image: see uapi/shimos_rt.h; the caller's again after the start
+ * @len: its bytes
+ */
+struct spumone_rt {
+	void *memory;
+	u64 size;
+	const void *image;
+	u64 len;
+};
+
+/**
+ * spumone_check() - can a CPU be shared?
+ * @cpu: it must be online
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
+int spumone_check(unsigned int cpu, struct complaint *c);
 
 /**
  * spumone_launch() - put the layer under a CPU of this kernel
@@ -35,11 +60,21 @@ int spumone_leave(unsigned int cpu);
 const struct layer_shared *spumone_look(void);
 
 /**
- * spumone_rt_start() - let an RTOS share a CPU with this kernel
- * @cpu: the layer is under it
+ * spumone_rt_check() - is this an image that can be started?
  * @image: see uapi/shimos_rt.h
  * @len: its bytes
- * @memory: bytes for it, whole pages
+ * @size: bytes of memory that it will have
+ * @c: why not
+ *
+ * Context: any.
+ * Return: 0, -EINVAL for the memory or -ENOEXEC for the image.
+ */
+int spumone_rt_check(const void *image, u64 len, u64 size, struct complaint *c);
+
+/**
+ * spumone_rt_start() - let an RTOS share a CPU with this kernel
+ * @cpu: the layer is under it
+ * @rt: what is started; its memory is the RTOS's until spumone_rt_stop()
  * @c: why not
  *
  * The CPU stays online until it is stopped.
@@ -47,11 +82,10 @@ const struct layer_shared *spumone_look(void);
  * Context: may sleep.
  * Return: 0 or an error.
  */
-int spumone_rt_start(unsigned int cpu, const void *image, u64 len, u64 memory,
-		     struct complaint *c);
+int spumone_rt_start(unsigned int cpu, const struct spumone_rt *rt, struct complaint *c);
 
 /**
- * spumone_rt_stop() - the RTOS of a CPU is gone, with its memory
+ * spumone_rt_stop() - the RTOS of a CPU runs no more
  *
  * Context: may sleep.
  * Return: 0, or -ENOENT if there is none.
@@ -59,21 +93,44 @@ int spumone_rt_start(unsigned int cpu, const void *image, u64 len, u64 memory,
 int spumone_rt_stop(unsigned int cpu);
 
 /**
- * spumone_rt_poweroff() - ask the RTOS of a CPU to end
+ * spumone_rt_state() - how the RTOS of a CPU is
+ * @cpu: the caller has launched the layer under it, and has not taken it away
+ * @out: a copy
  *
- * Context: may sleep.
- * Return: 0, or -ENOENT if there is none.  It ends when it wants to.
+ * Context: any.
  */
-int spumone_rt_poweroff(unsigned int cpu);
+void spumone_rt_state(unsigned int cpu, struct layer_rt *out);
 
 /**
- * spumone_rt_read() - copy what is in the memory of a CPU's RTOS
- *
- * It writes there meanwhile, and may be hostile: look at the copy.
+ * spumone_exits() - how often this kernel has left a CPU
  *
  * Context: may sleep.
- * Return: bytes copied, fewer at the end of its memory, 0 if there is none.
+ * Return: how often since the layer is under it, 0 if it is not.
  */
-u64 spumone_rt_read(unsigned int cpu, u64 at, void *to, u64 len);
+u64 spumone_exits(unsigned int cpu);
+
+/**
+ * spumone_rt_reason() - why an RTOS that did what it may not was ended, in words
+ *
+ * Context: any.
+ */
+void spumone_rt_reason(const struct layer_rt *rt, char *to, size_t size);
+
+/**
+ * spumone_rt_ring() - ring an RTOS's bell
+ * @cpu: the one that it shares
+ *
+ * Context: any.
+ */
+void spumone_rt_ring(unsigned int cpu);
+
+/**
+ * spumone_rt_hear() - where an RTOS rings when it has something to say
+ * @cpu: the caller has launched the layer under it, and has not taken it away
+ * @bell: of this kernel, a SHIMOS_BELL; 0: nowhere
+ *
+ * Context: any.
+ */
+void spumone_rt_hear(unsigned int cpu, u64 bell);
 
 #endif

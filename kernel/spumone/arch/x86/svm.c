@@ -11,6 +11,9 @@
 #include <asm/debugreg.h>
 #include <asm/msr.h>
 #include <asm/special_insns.h>
+#include <asm/smp.h>
+#include <shimos/x86_icr.h>
+#include <uapi/shimos_ikc.h>
 
 #include "../../spumone.h"
 #include "call.h"
@@ -161,4 +164,51 @@ void spumone_arch_call(enum layer_call call)
 	unsigned long number = call;
 
 	asm volatile("vmmcall" : "+a"(number) : : "memory");
+}
+
+void spumone_arch_ring(unsigned int cpu)
+{
+	/* what it shall see is there before the interrupt */
+	wmb();
+	shimos_icr_send(per_cpu(x86_cpu_to_apicid, cpu),
+			APIC_DM_FIXED | APIC_DEST_PHYSICAL | LAYER_BELL_VECTOR);
+}
+
+/* As one word of 64 bits, whose upper half the APIC's registers in memory shift by 24. */
+u64 spumone_arch_bell(u64 bell)
+{
+	u64 cpu = SHIMOS_BELL_CPU(bell);
+
+	if (!(bell & SHIMOS_BELL_READY))
+		return 0;
+	return (spumone_arch_controller() ? cpu << 24 : cpu) << 32 | APIC_INT_ASSERT |
+	       SHIMOS_BELL_VECTOR(bell);
+}
+
+static const char *svm_exit_name(u64 code)
+{
+	switch (code) {
+	case SVM_EXIT_CR ... SVM_EXIT_CR_LAST:
+		return "it used a control register that is not its own";
+	case SVM_EXIT_DR ... SVM_EXIT_DR_LAST:
+		return "it used a debug register";
+	case SVM_EXIT_HLT:
+		return "it halted for ever, with interrupts off";
+	case SVM_EXIT_SHUTDOWN:
+		return "triple fault: it could not handle an exception";
+	case SVM_EXIT_INVALID:
+		return "it brought the processor into a state that cannot be";
+	}
+	return "it used an instruction that is not its own";
+}
+
+void spumone_arch_reason(const struct layer_rt *rt, char *to, size_t size)
+{
+	if (rt->why == SVM_EXIT_NESTED_FAULT)
+		snprintf(to, size,
+			 "it touched address 0x%llx, which is not its own or not for that; instruction at 0x%llx",
+			 rt->info, rt->at);
+	else
+		snprintf(to, size, "%s; instruction at 0x%llx, exit 0x%llx",
+			 svm_exit_name(rt->why), rt->at, rt->why);
 }

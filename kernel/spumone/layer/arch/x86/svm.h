@@ -139,6 +139,10 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_EVENT_HAS_ERROR	(1u << 11)
 #define SVM_EVENT_VALID		(1u << 31)
 
+#define SVM_EXIT_CR		0x00	/* 16 that are read, 16 that are written */
+#define SVM_EXIT_CR_LAST	0x1f
+#define SVM_EXIT_DR		0x20	/* the same */
+#define SVM_EXIT_DR_LAST	0x3f
 #define SVM_EXIT_INTR		0x60
 #define SVM_EXIT_NMI		0x61
 #define SVM_EXIT_VINTR		0x64
@@ -151,6 +155,7 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_EXIT_VMLOAD		0x82
 #define SVM_EXIT_SVM_LAST	0x86	/* SKINIT; those between are VMSAVE, STGI, CLGI */
 #define SVM_EXIT_NESTED_FAULT	0x400
+#define SVM_EXIT_INVALID	(~0ull)
 
 /* Where the map of MSRs has the range from 0xc0000000 on, in bytes; two bits an MSR. */
 #define SVM_MSR_MAP_SIZE	8192

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kind of partition that runs a real-time program on a CPU which it shares with the
+ * host, over SPUMONE's layer (SPUMONE 2011, section 3).
+ *
+ * Its memory, from the start: what the program sees, with the shared area at the end of
+ * that; behind it the image as it was loaded, for another start.
+ */
+#include <linux/file.h>
+#include <linux/math64.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <asm/tsc.h>
+#include <shimos/layer_abi.h>
+#include <shimos/spumone.h>
+#include <uapi/shimos_ikc.h>
+#include <uapi/shimos_rt.h>
+
+#include "kloader.h"
+
+struct kind_rt {
+	struct layer_rt last;	/* how it was when it was parked last; p->mutex */
+	char reason[sizeof_field(struct partition, message)];
+};
+
+static int kind_rt_check_host(struct complaint *c)
+{
+	/* any will do: what is asked is the same on all */
+	return spumone_check(raw_smp_processor_id(), c);
+}
+
+static int kind_rt_create(struct partition *p, struct complaint *c)
+{
+	u32 cpu = p->cpus[0];
+	int ret;
+
+	if (p->cpu_count != 1)
+		return shimos_refuse(c, -EINVAL, "%u CPUs given; a real-time partition shares one",
+				     p->cpu_count);
+	ret = cpus_share(cpu, c);
+	if (ret)
+		return ret;
+	p->rt = kzalloc(sizeof(*p->rt), GFP_KERNEL);
+	ret = p->rt ? spumone_launch(cpu, c) : -ENOMEM;
+	if (ret) {
+		kfree(p->rt);
+		cpus_unshare(cpu);
+		return ret;
+	}
+	cpus_hardware_ids(p->cpus, 1, p->hardware_ids);
+	return 0;
+}
+
+static void kind_rt_destroy(struct partition *p)
+{
+	spumone_leave(p->cpus[0]);
+	cpus_unshare(p->cpus[0]);
+	kfree(p->rt);
+	p->rt = NULL;
+}
+
+static u64 kind_rt_host_bytes(const struct partition *p)
+{
+	return sizeof(*p->rt);
+}
+
+/* ---- its image ---- */
+
+/* From the end: the image, and what the program sees. */
+static int kind_rt_place(struct partition *p, u64 image, struct layout *l, struct complaint *c)
+{
+	u64 size = p->ranges[0].size;
+
+	if (PAGE_ALIGN(image) + SHIMOS_RT_MIN_MEMORY > size)
+		return shimos_refuse(c, -ENOMEM,
+				     "an image of %llu KiB, which is kept, and 1 MiB for its program do not fit into %llu MiB: give it more memory",
+				     image >> 10, size >> 20);
+	l->end = size;
+	l->stash = size - PAGE_ALIGN(image);
+	l->shared = l->stash - SHIMOS_SHARED_SIZE;
+	return 0;
+}
+
+static int kind_rt_fill(struct partition *p, struct file *image, u64 size, struct complaint *c)
+{
+	struct layout l = {};
+	int ret = state_check_step(p, SHIMOS_LOADED, c) ?: kind_rt_place(p, size, &l, c);
+
+	if (ret)
+		return ret;
+	ret = image_read(image, partition_at(p, l.stash), size, READING_KEXEC_IMAGE, "image", c) ?:
+	      spumone_rt_check(partition_at(p, l.stash), size, l.stash, c);
+	if (ret)
+		return ret;
+	p->layout = l;
+	p->image.size = size;
+	p->kernel_crc = image_checksum(p, l.stash, size);
+	image_loaded(p);
+	return 0;
+}
+
+static int kind_rt_load(struct partition *p, const struct shimos_load *arg, const char *cmdline,
+		   struct complaint *c)
+{
+	struct file *image;
+	u64 size;
+	int ret;
+
+	if (arg->initrd_fd >= 0 || *cmdline)
+		return shimos_refuse(c, -EINVAL,
+				     "a real-time program has no initrd and no command line");
+	image = image_open(arg->kernel_fd, "image", &size, c);
+	if (IS_ERR(image))
+		return PTR_ERR(image);
+	mutex_lock(&p->mutex);
+	ret = kind_rt_fill(p, image, size, c);
+	mutex_unlock(&p->mutex);
+	fput(image);
+	return ret;
+}
+
+static int kind_rt_stage(struct partition *p, struct complaint *c)
+{
+	if (image_checksum(p, p->layout.stash, p->image.size) != p->kernel_crc)
+		return shimos_refuse(c, -EIO,
+				     "the copy of its image kept in the memory of '%s' was overwritten: remove it and run it anew",
+				     p->name);
+	return 0;
+}
+
+/* ---- its life ---- */
+
+static int kind_rt_start(struct partition *p, struct complaint *c)
+{
+	struct spumone_rt rt = {
+		.memory	= partition_at(p, 0),
+		.size	= p->layout.stash,
+		.image	= partition_at(p, p->layout.stash),
+		.len	= p->image.size,
+	};
+
+	p->rt->reason[0] = '\0';
+	return spumone_rt_start(p->cpus[0], &rt, c);
+}
+
+/* The host's own, which can be interrupted only by what it would take away. */
+static void kind_rt_halt(struct partition *p)
+{
+}
+
+static int kind_rt_park(struct partition *p)
+{
+	struct kind_rt *rt = p->rt;
+
+	spumone_rt_state(p->cpus[0], &rt->last);
+	if (rt->last.state == LAYER_RT_CRASHED)
+		spumone_rt_reason(&rt->last, rt->reason, sizeof(rt->reason));
+	spumone_rt_stop(p->cpus[0]);	/* if it was started */
+	return 0;
+}
+
+static void kind_rt_settle(struct partition *p)
+{
+}
+
+static enum shimos_cause kind_rt_watch(struct partition *p)
+{
+	return SHIMOS_CAUSE_NONE;	/* the layer says all there is to say */
+}
+
+static u32 kind_rt_ready(struct partition *p)
+{
+	struct layer_rt now;
+
+	spumone_rt_state(p->cpus[0], &now);
+	return now.ready ? SHIMOS_RT_VERSION : 0;
+}
+
+static enum shimos_cause kind_rt_ended(struct partition *p)
+{
+	struct layer_rt now;
+
+	spumone_rt_state(p->cpus[0], &now);
+	switch (now.state) {
+	case LAYER_RT_CRASHED:
+		return SHIMOS_CAUSE_FAULT;
+	case LAYER_RT_ENDED:
+		return now.why == SHIMOS_RT_END_STOPPED ? SHIMOS_CAUSE_POWEROFF :
+							  SHIMOS_CAUSE_PANIC;
+	}
+	return SHIMOS_CAUSE_NONE;
+}
+
+static const char *kind_rt_words(struct partition *p)
+{
+	return p->rt->reason[0] ? p->rt->reason : p->shared->message;
+}
+
+static bool kind_rt_ring(struct partition *p)
+{
+	spumone_rt_ring(p->cpus[0]);
+	return true;
+}
+
+static void kind_rt_hear(struct partition *p, u64 bell)
+{
+	WRITE_ONCE(p->shared->host_bell, bell);
+	spumone_rt_hear(p->cpus[0], bell);
+}
+
+/* ---- how it shares ---- */
+
+static u64 kind_rt_cycles_to_ns(u64 cycles)
+{
+	return mul_u64_u64_div_u64(cycles, NSEC_PER_MSEC, tsc_khz);
+}
+
+/* How it is, or was when it ran last.  p->mutex is held. */
+static void kind_rt_now(struct partition *p, struct layer_rt *out)
+{
+	if (state_is_up(p))
+		spumone_rt_state(p->cpus[0], out);
+	else
+		*out = p->rt->last;
+}
+
+static u64 kind_rt_busy_ns(struct partition *p)
+{
+	struct layer_rt now;
+
+	if (p->gone)
+		return 0;
+	kind_rt_now(p, &now);
+	return kind_rt_cycles_to_ns(now.cycles);
+}
+
+/**
+ * kind_rt_status() - how a real-time partition shares its CPU
+ * @p: of this kind
+ * @out: all but the header
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENOENT: it is being removed.
+ */
+int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c)
+{
+	struct layer_rt now;
+
+	mutex_lock(&p->mutex);
+	if (p->gone) {
+		mutex_unlock(&p->mutex);
+		return shimos_refuse(c, -ENOENT, "'%s' is being removed", p->name);
+	}
+	kind_rt_now(p, &now);
+	out->host_exits = spumone_exits(p->cpus[0]);
+	mutex_unlock(&p->mutex);
+	out->cpu = p->cpus[0];
+	out->ran_ns = kind_rt_cycles_to_ns(now.cycles);
+	out->entered = now.entered;
+	out->masked = now.masked;
+	out->exits = now.exits;
+	out->timers = now.timers;
+	out->past = now.past;
+	return 0;
+}
+
+const struct partition_kind kind_rt = {
+	.memory_min	= MEMORY_ALIGN,
+	.memory_max	= SHIMOS_RT_MAX_MEMORY,
+	.one_range	= true,
+	.check_host	= kind_rt_check_host,
+	.create		= kind_rt_create,
+	.destroy	= kind_rt_destroy,
+	.host_bytes	= kind_rt_host_bytes,
+	.busy_ns	= kind_rt_busy_ns,
+	.load		= kind_rt_load,
+	.stage		= kind_rt_stage,
+	.start		= kind_rt_start,
+	.halt		= kind_rt_halt,
+	.park		= kind_rt_park,
+	.settle		= kind_rt_settle,
+	.watch		= kind_rt_watch,
+	.ready		= kind_rt_ready,
+	.ended		= kind_rt_ended,
+	.words		= kind_rt_words,
+	.ring		= kind_rt_ring,
+	.hear		= kind_rt_hear,
+};
