@@ -26,7 +26,8 @@ _IKC = _system("ikc", "ikc_death", "ikc_user")
 _DISKS = _system("disks", "disk_faults", "disk_power", "disk_root")
 _NETS = _system("networks", "network_faults")
 _DEVICES = (*_DISKS, *_NETS, *_system("owner", "device_hostile", "device_unwanted"))
-_LIFE = _system("life", "errors", "hostile", "ioctl", "kernels", "tool", "pci")
+_RT = _system("layer", "rt", "rt_partitions")
+_LIFE = (*_system("life", "errors", "hostile", "ioctl", "kernels", "tool", "pci"), *_RT)
 
 #: Patterns of files (* fits slashes as well) and the tests that depend on them.
 MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
@@ -35,7 +36,7 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("LICENSE", _NOTHING),
     (".gitignore", _NOTHING),
     ("kernel/kml/*", _KML),
-    ("kernel/spumone/*", _system("layer", "rt", "package")),
+    ("kernel/spumone/*", (*_RT, *_system("package"))),
     ("kernel/backend/*", _DEVICES),
     ("kernel/virtio/*", _DEVICES),
     ("kernel/kloader/passthrough*", _system("pci", "life")),
@@ -51,8 +52,8 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("examples/*", _NOTHING),  # the quick checks build them
     ("bench/*", _PYTHON),
     ("tests/python/*", _PYTHON),
-    ("rt/*", _system("rt")),
-    ("tests/rt/*", _system("rt")),
+    ("rt/*", _RT),
+    ("tests/rt/*", _RT),
     ("tests/host/*", _NOTHING),  # all of it belongs to the quick checks
     (f"{_SYSTEM}/soak/*", _NOTHING),
     (f"{_SYSTEM}/debug/*", _NOTHING),

@@ -187,7 +187,7 @@ static enum shimos_cause kind_rt_ended(struct partition *p)
 		return SHIMOS_CAUSE_FAULT;
 	case LAYER_RT_ENDED:
 		return now.why == SHIMOS_RT_END_STOPPED ? SHIMOS_CAUSE_POWEROFF :
-							  SHIMOS_CAUSE_PANIC;
+							  SHIMOS_CAUSE_FAILED;
 	}
 	return SHIMOS_CAUSE_NONE;
 }

@@ -209,7 +209,7 @@ int life_start(struct partition *p, u32 flags, struct complaint *c)
 static void life_end(struct partition *p, enum shimos_cause cause)
 {
 	bool crashed = cause == SHIMOS_CAUSE_PANIC || cause == SHIMOS_CAUSE_RESET ||
-		       cause == SHIMOS_CAUSE_FAULT;
+		       cause == SHIMOS_CAUSE_FAULT || cause == SHIMOS_CAUSE_FAILED;
 	bool halted;
 
 	lockdep_assert_held(&p->mutex);

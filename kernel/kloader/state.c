@@ -43,6 +43,7 @@ static const char *const state_cause_names[] = {
 	[SHIMOS_CAUSE_RESET] = "reset",
 	[SHIMOS_CAUSE_KILLED] = "killed",
 	[SHIMOS_CAUSE_FAULT] = "fault",
+	[SHIMOS_CAUSE_FAILED] = "failed",
 };
 
 const char *state_name(enum shimos_state state)

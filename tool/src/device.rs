@@ -84,6 +84,7 @@ pub enum Cause {
     Reset,
     Killed,
     Fault,
+    Failed,
     Unknown,
 }
 
@@ -98,6 +99,7 @@ impl Cause {
             5 => Cause::Reset,
             6 => Cause::Killed,
             7 => Cause::Fault,
+            8 => Cause::Failed,
             _ => Cause::Unknown,
         }
     }
@@ -113,6 +115,7 @@ impl Cause {
             Cause::Reset => "reset",
             Cause::Killed => "killed",
             Cause::Fault => "fault",
+            Cause::Failed => "failed",
             Cause::Unknown => "unknown",
         }
     }
@@ -128,6 +131,7 @@ impl Cause {
             Cause::Reset => "reset itself",
             Cause::Killed => "was killed",
             Cause::Fault => "did what it may not",
+            Cause::Failed => "failed",
         }
     }
 }
@@ -356,6 +360,7 @@ mod tests {
     #[test]
     fn causes() {
         assert_eq!(Cause::from_raw(7), Cause::Fault);
+        assert_eq!(Cause::from_raw(8), Cause::Failed);
         assert_eq!(Cause::from_raw(8), Cause::Unknown);
     }
 }

@@ -44,6 +44,7 @@ enum shimos_cause {
 	SHIMOS_CAUSE_RESET,	/* reset itself without a word (no agent yet) */
 	SHIMOS_CAUSE_KILLED,	/* killed from the host */
 	SHIMOS_CAUSE_FAULT,	/* did what it may not, and was stopped for it */
+	SHIMOS_CAUSE_FAILED,	/* says itself that it cannot go on */
 };
 
 /* What runs in a partition. */

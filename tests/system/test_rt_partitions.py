@@ -1,0 +1,125 @@
+"""Real-time partitions, as a user has them: they share a CPU with the host and live like all others."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from lab.machine import Machine
+from lab.shell import ShellGone
+from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start, wait_state
+
+pytestmark = pytest.mark.machine(one_thread=True)
+
+
+def rt_command(image: str = "latency-endless", name: str = "ctl", cpu: str = "1", more: str = "") -> str:
+    """Return the command line that starts a real-time program of the lab's."""
+    return f"shimos run {name} --share-cpus {cpu} --memory 8M --kernel {PROGRAMS}/{image}.elf {more}".strip()
+
+
+def vcpus(machine: Machine) -> dict[str, dict[str, Any]]:
+    """Return who shares CPUs, by name, as ``shimos rt`` knows them."""
+    return {vcpu["name"]: vcpu for vcpu in json.loads(machine.run("shimos rt --json").output)}
+
+
+def console(machine: Machine, name: str = "ctl") -> list[str]:
+    """Return what a program has said so far."""
+    return machine.run(f"shimos logs --console {name}").lines
+
+
+def test_life(machine: Machine) -> None:
+    """Run, look at it, stop, restart, kill, remove; the host keeps its CPU all the time."""
+    before = Resources(machine)
+    cpus = machine.online_cpus()
+    assert "running" in machine.run(rt_command()).output
+    assert machine.online_cpus() == cpus
+    first = vcpus(machine)
+    assert set(first) == {"host:1", "ctl:0"} and first["ctl:0"]["core"] == 1
+    # it says so once a second
+    machine.run("until shimos logs --console ctl | grep -q '^T: 0'; do sleep 0.1; done")
+    now = show(machine, "ctl")
+    assert (now["state"], now["kind"]) == ("running", "rt")
+    assert vcpus(machine)["ctl:0"]["timers"] > first["ctl:0"]["timers"]
+
+    machine.run("shimos stop ctl")
+    now = show(machine, "ctl")
+    assert (now["state"], now["cause"]) == ("stopped", "poweroff")
+    assert console(machine)[-1].startswith("# Strays:")
+    machine.run("shimos restart ctl")
+    assert show(machine, "ctl")["starts"] == 2
+    machine.run("shimos kill ctl")
+    assert show(machine, "ctl")["cause"] == "killed"
+    machine.run("shimos rm ctl")
+    assert vcpus(machine) == {}
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
+#: By the images' names: state, cause and words after what a program may not do, or its end.
+ENDS = {
+    "hello": ("stopped", "poweroff", ""),
+    "forbidden-null": ("crashed", "fault", r"it touched address 0x\w+, which is not its own"),
+    "forbidden-text": ("crashed", "fault", r"it touched address 0x\w+, which is not its own"),
+    "forbidden-reset": ("crashed", "fault", "triple fault"),
+    "forbidden-halt": ("crashed", "fault", "halted for ever"),
+    "forbidden-float": ("crashed", "fault", "control register"),
+    "forbidden-svm": ("crashed", "fault", "instruction that is not its own"),
+    "forbidden-port": ("crashed", "failed", "exception 13"),
+}
+
+
+def test_ends(machine: Machine) -> None:
+    """However a program ends, its partition says how and why, and can be started again from its image."""
+    before = Resources(machine)
+    for image, (state, cause, words) in ENDS.items():
+        machine.run(rt_command(image, more="--no-agent"))
+        wait_state(machine, "ctl", "stopped|crashed")
+        for starts in (1, 2):
+            now = show(machine, "ctl")
+            assert (now["state"], now["cause"], now["starts"]) == (state, cause, starts), image
+            assert re.search(words, now["message"]), (image, now["message"])
+            machine.run("shimos restart ctl", check=False)
+            wait_state(machine, "ctl", "stopped|crashed")
+        remove(machine, "ctl")
+    # one that ends before it is up is no partition, and its user hears why
+    refused(machine, rt_command("forbidden-reset"), "triple fault", "now")
+    assert vcpus(machine) == {}
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
+def test_refusals(machine: Machine) -> None:
+    """What is wrong, why, and what to do; nothing is left half done."""
+    before = Resources(machine)
+    refused(machine, rt_command().replace("latency-endless.elf", "wait_for.sh"), "No such file")
+    refused(machine, rt_command().replace(f"{PROGRAMS}/latency-endless.elf", "/etc/passwd"), "no ELF")
+    refused(machine, rt_command().replace("8M", "2G"), "1")
+    refused(machine, rt_command(cpu="1-2"), "one")
+    refused(machine, rt_command(cpu="77"), "CPU 77 does not exist")
+    refused(machine, rt_command(more="--cpus 2"), "--cpus")
+    refused(machine, rt_command(more="--initrd /etc/passwd"), "--initrd")
+    # whose CPU it is
+    start(machine, cpus="2-3")
+    refused(machine, rt_command(cpu="2"), "CPU 2 belongs to another partition")
+    machine.run(rt_command())
+    refused(machine, rt_command(name="other"), "CPU 1", "shared with one")
+    refused(machine, "shimos run late --cpus 1 --memory 512M", "shares CPU 1")
+    refused(machine, "echo 0 >/sys/devices/system/cpu/cpu1/online", "busy")
+    refused(machine, "rmmod shimos_spumone", "in use")
+    # both kinds live beside each other
+    assert show(machine)["state"] == show(machine, "ctl")["state"] == "running"
+    for name in ("web", "ctl"):
+        remove(machine, name)
+    before.assert_back()
+
+
+def test_a_host_that_shares_goes_down(fresh_machine: Machine) -> None:
+    """It ends the program, takes the layer away and restarts."""
+    fresh_machine.run(rt_command())
+    assert fresh_machine.run("echo freeze >/sys/power/state", check=False).status
+    with pytest.raises(ShellGone) as died:
+        fresh_machine.run("reboot -f", timeout=60)
+    assert re.search(r"ctl: stopped \(killed\)(.|\n)*reboot: Restarting system", str(died.value)), died.value
