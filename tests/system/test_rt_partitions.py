@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 from lab.machine import Machine
 from lab.shell import ShellGone
 from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start, wait_state
+from lab.stage.traffic import area
+from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(one_thread=True)
 
@@ -75,7 +78,8 @@ def test_ends(machine: Machine) -> None:
     """However a program ends, its partition says how and why, and can be started again from its image."""
     before = Resources(machine)
     for image, (state, cause, words) in ENDS.items():
-        machine.run(rt_command(image, more="--no-agent"))
+        # most end before they are up
+        machine.run(rt_command(image, more="--keep"), check=False)
         wait_state(machine, "ctl", "stopped|crashed")
         for starts in (1, 2):
             now = show(machine, "ctl")
@@ -89,6 +93,28 @@ def test_ends(machine: Machine) -> None:
     assert vcpus(machine) == {}
     before.assert_back()
     machine.assert_dmesg_clean()
+
+
+def killed(machine: Machine, times: int, chance: random.Random) -> None:
+    """Kill a running ``ctl`` at any moment, again and again; each time it is back as it was at first."""
+    host = (machine.boot_id(), area(machine)["used"])
+    for _ in range(times):
+        machine.run(f"sleep {chance.uniform(0, 0.2):.3f}; shimos kill ctl && shimos restart ctl")
+        now = show(machine, "ctl")
+        assert (now["state"], now["cause"]) == ("running", "none")
+    assert (machine.boot_id(), area(machine)["used"]) == host
+    # it does its work, and the host its own
+    timers = vcpus(machine)["ctl:0"]["timers"]
+    machine.run("taskset -c 1 find / -xdev -type f 2>/dev/null | head -500 | xargs cat >/dev/null")
+    assert vcpus(machine)["ctl:0"]["timers"] > timers
+
+
+def test_kills(machine: Machine) -> None:
+    before = Resources(machine)
+    machine.run(rt_command())
+    killed(machine, rounds(50, 5), random.Random(1))
+    remove(machine, "ctl")
+    before.assert_back()
 
 
 def test_refusals(machine: Machine) -> None:
