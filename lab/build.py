@@ -117,7 +117,17 @@ _PAYLOADS = 12
 _TOOLCHAIN = ("lab/packages.txt", "lab/make-root", "Makefile", "lab/build.py")
 _MODULES = (*_TOOLCHAIN, "kernel", "tests/modules")
 _TEST_PROGRAMS = ("tests/programs", "tests/guest", "tests/rt")
-_PROGRAMS = (*_TOOLCHAIN, *_TEST_PROGRAMS, "tool", "lib", "kernel/include", "kernel/ikc", "kernel/init", "rt")
+_PROGRAMS = (
+    *_TOOLCHAIN,
+    *_TEST_PROGRAMS,
+    "tool",
+    "lib",
+    "kernel/include",
+    "kernel/ikc",
+    "kernel/init",
+    "rt",
+    "docs/realtime.md",
+)
 
 
 def _sources(names: tuple[str, ...]) -> list[Path]:

@@ -31,6 +31,7 @@ _LIFE = (*_system("life", "errors", "hostile", "ioctl", "kernels", "tool", "pci"
 
 #: Patterns of files (* fits slashes as well) and the tests that depend on them.
 MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
+    ("docs/realtime.md", _RT),
     ("docs/*", _NOTHING),
     ("*.md", _NOTHING),
     ("LICENSE", _NOTHING),

@@ -149,3 +149,11 @@ def test_a_host_that_shares_goes_down(fresh_machine: Machine) -> None:
     with pytest.raises(ShellGone) as died:
         fresh_machine.run("reboot -f", timeout=60)
     assert re.search(r"ctl: stopped \(killed\)(.|\n)*reboot: Restarting system", str(died.value)), died.value
+
+
+def test_the_program_in_the_documentation(machine: Machine) -> None:
+    """It is compiled from there, runs, and ends when it is asked to."""
+    machine.run(rt_command("blink"))
+    # whoever watches is told of each line
+    machine.run("timeout 20 shimos logs --console --follow ctl | grep -m 1 'on, off'", timeout=40)
+    machine.run("shimos stop ctl && shimos rm ctl")
