@@ -37,6 +37,7 @@ enum layer_call {
 	LAYER_CALL_TIMER_OFF,	/* it is Linux's again, and not armed */
 	LAYER_CALL_RT_START,	/* enter the RTOS that layer_shared.start describes */
 	LAYER_CALL_RT_STOP,	/* it runs no more */
+	LAYER_CALL_RT_CHARGE,	/* charge it with this exit, to see what of it is seen */
 };
 
 /* How many of each an instance has seen.  Only it writes them. */
@@ -57,13 +58,16 @@ struct layer_counts {
 	u32 given[LAYER_VECTORS];	/* deliveries to Linux */
 };
 
-/* Linux: where the RTOS is entered.  The layer keeps a copy. */
+/* Linux: where the RTOS is entered, and how long it may run.  The layer keeps a copy. */
 struct layer_rt_start {
 	u64 nested;		/* physical address of the tables of its memory */
 	u64 tables;		/* CR3 */
 	u64 entry;
 	u64 stack;
 	u64 argument;
+	u64 budget;		/* cycles that it may have the core; 0: as long as it wants */
+	u64 period;		/* of so many cycles */
+	u64 unseen;		/* cycles of a turn of it that the layer's clock does not see */
 };
 
 enum layer_rt_state {
@@ -86,8 +90,9 @@ struct layer_rt {
 	u64 timers;		/* its deadlines that came */
 	u64 past;		/* those that were over when it asked */
 	u64 waited;		/* times that an interrupt of the highest class was in the way */
-	u64 cycles;		/* that it ran */
+	u64 cycles;		/* that it had the core, and the layer for its sake */
 	u64 bells;		/* rung for it */
+	u64 throttled;		/* times that its budget stopped it */
 };
 
 /*

@@ -4,7 +4,7 @@
  * 2011, section 3).  One instance a core, each with memory of its own; no kernel symbol,
  * no lock, nothing that waits.
  *
- * Calls go down: the architecture's exit; timer.c; rt.c; the architecture's APIC.
+ * Calls go down: the architecture's exit; timer.c; rt.c; budget.c; the architecture's APIC.
  */
 #ifndef _LAYER_H
 #define _LAYER_H
@@ -31,23 +31,33 @@ static inline struct layer_counts *layer_counts(void)
 /* timer.c */
 void layer_timer_own(int own);
 void layer_timer_fired(void);
+int layer_timer_due(void);
 void layer_timer_look(int linux_next);
 
 /* rt.c */
-void layer_rt_begin(void);
+void layer_rt_begin(const struct layer_rt_start *start);
 void layer_rt_end(u64 state, u64 why, u64 at, u64 info);
 int layer_rt_wants(void);
 void layer_rt_enters(int masked);
 void layer_rt_leaves(void);
 void layer_rt_exited(void);
 void layer_rt_look(void);
-u64 layer_rt_deadline(void);
+u64 layer_rt_next(int linux_next);
 void layer_rt_raise(unsigned int vector);
 void layer_rt_bell(void);
 int layer_rt_take(void);
 void layer_rt_halt(void);
 void layer_rt_waited(void);
 s64 layer_rt_call(u64 number, u64 argument, u64 at);
+
+/* budget.c */
+void layer_budget_begin(const struct layer_rt_start *start);
+void layer_budget_linux_left(void);
+void layer_budget_opens(void);
+void layer_budget_closes(void);
+int layer_budget_look(u64 now);
+u64 layer_budget_end(void);
+u64 layer_budget_next(void);
 
 /* What an architecture provides. */
 u64 layer_arch_now(void);

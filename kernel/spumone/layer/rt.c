@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The RTOS on this core: whether it wants to run, what is on its way to it, and what it
- * asks for.  It goes before Linux whenever it wants to (SPUMONE 2011, section 3).
+ * asks for.  It goes before Linux whenever it wants to (SPUMONE 2011, section 3), as far
+ * as its budget goes.
  */
 #include "layer.h"
 
@@ -9,7 +10,7 @@ static int rt_on;		/* there is one, and it has not ended */
 static int rt_halted;		/* waits for an interrupt */
 static u64 rt_deadline;		/* when it wants its timer interrupt, in cycles; 0: never */
 static u64 rt_pending;		/* interrupts on their way: a bit a vector */
-static u64 rt_since;		/* when it got the core */
+static int rt_throttled;	/* it wants to run, and its budget is used up */
 
 static struct layer_rt *rt(void)
 {
@@ -26,7 +27,7 @@ static void rt_ring_host(void)
 }
 
 /* As new. */
-void layer_rt_begin(void)
+void layer_rt_begin(const struct layer_rt_start *start)
 {
 	struct layer_rt *r = rt();
 
@@ -35,6 +36,8 @@ void layer_rt_begin(void)
 	rt_halted = 0;
 	rt_deadline = 0;
 	rt_pending = 0;
+	rt_throttled = 0;
+	layer_budget_begin(start);
 }
 
 /**
@@ -51,6 +54,7 @@ void layer_rt_end(u64 state, u64 why, u64 at, u64 info)
 	rt_on = 0;
 	rt_deadline = 0;
 	rt_pending = 0;
+	rt_throttled = 0;
 	r->why = why;
 	r->at = at;
 	r->info = info;
@@ -60,10 +64,15 @@ void layer_rt_end(u64 state, u64 why, u64 at, u64 info)
 		rt_ring_host();
 }
 
+static int rt_ready(void)
+{
+	return rt_on && (!rt_halted || rt_pending);
+}
+
 /* Its turn? */
 int layer_rt_wants(void)
 {
-	return rt_on && (!rt_halted || rt_pending);
+	return rt_ready() && !rt_throttled;
 }
 
 /**
@@ -74,12 +83,13 @@ void layer_rt_enters(int masked)
 {
 	rt()->entered++;
 	rt()->masked += masked;
-	rt_since = layer_arch_now();
+	layer_budget_opens();
 }
 
+/* Linux goes on, whether or not it was away. */
 void layer_rt_leaves(void)
 {
-	rt()->cycles += layer_arch_now() - rt_since;
+	layer_budget_closes();
 }
 
 void layer_rt_exited(void)
@@ -87,19 +97,41 @@ void layer_rt_exited(void)
 	rt()->exits++;
 }
 
-/* Its deadline may have come. */
-void layer_rt_look(void)
+static void rt_look_budget(u64 now)
 {
-	if (!rt_deadline || (s64)(layer_arch_now() - rt_deadline) < 0)
-		return;
-	rt_deadline = 0;
-	rt()->timers++;
-	layer_rt_raise(SHIMOS_RT_TIMER);
+	int throttled = !layer_budget_look(now);
+
+	if (throttled && !rt_throttled)
+		rt()->throttled++;
+	rt_throttled = throttled;
 }
 
-u64 layer_rt_deadline(void)
+/* Its deadline may have come, and its budget's end, or a new one. */
+void layer_rt_look(void)
 {
-	return rt_deadline;
+	u64 now;
+
+	if (!rt_on)
+		return;
+	now = layer_arch_now();
+	if (rt_deadline && (s64)(now - rt_deadline) >= 0) {
+		rt_deadline = 0;
+		rt()->timers++;
+		layer_rt_raise(SHIMOS_RT_TIMER);
+	}
+	if (rt_ready())
+		rt_look_budget(now);
+}
+
+/* When to look at it again, if nothing else happens; 0: never. */
+u64 layer_rt_next(int linux_next)
+{
+	u64 end;
+
+	if (linux_next)
+		return rt_throttled ? layer_budget_next() : rt_deadline;
+	end = layer_budget_end();
+	return end && (!rt_deadline || end < rt_deadline) ? end : rt_deadline;
 }
 
 /* An interrupt is on its way to it, if there is somebody. */

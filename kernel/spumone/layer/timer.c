@@ -38,6 +38,12 @@ void layer_timer_fired(void)
 	layer_timer_tell(0);
 }
 
+/* Has it fired, or is about to, and nobody has seen that? */
+int layer_timer_due(void)
+{
+	return layer_timer_armed && (s64)(layer_arch_now() - layer_timer_armed) >= 0;
+}
+
 /* What Linux wants, and it is due: raise it, and forget it. */
 static void layer_timer_tick(u64 deadline, u64 now)
 {
@@ -85,7 +91,7 @@ static u64 layer_timer_linux(void)
  */
 void layer_timer_look(int linux_next)
 {
-	u64 deadline, rt = layer_rt_deadline();
+	u64 deadline, rt = layer_rt_next(linux_next);
 
 	if (!layer_timer_owned)
 		return;

@@ -12,6 +12,7 @@
 static void randomised(u64 seed)
 {
 	fuzz_timer(seed);
+	fuzz_budget(seed);
 	fuzz_vectors(seed);
 }
 
@@ -23,6 +24,7 @@ int main(void)
 	alarm(TOO_LONG);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_timer();
+	test_budget();
 	for (n = 1; n <= 20; n++)
 		randomised(n);
 	if (seed)

@@ -2,7 +2,7 @@
 /* The core's timer: when Linux gets its tick, and the RTOS its interrupt. */
 #include "test.h"
 
-#define CYCLES_PER_TICK	16
+static const struct layer_rt_start unlimited;
 
 /* Linux's half of it, as in kernel/spumone/clock.c. */
 static void linux_wants(u64 deadline)
@@ -15,7 +15,7 @@ static void linux_wants(u64 deadline)
 /* Time goes on until the timer fires, if it is on. */
 static void fire(void)
 {
-	core_now += core_ticks * CYCLES_PER_TICK;
+	core_now += core_ticks * CORE_CYCLES_PER_TICK;
 	core_ticks = 0;
 	layer_timer_fired();
 	layer_timer_look(1);
@@ -42,7 +42,7 @@ static void test_one_tick(void)
 	deadline = core_now + 100000;
 	linux_wants(deadline);
 	fire();
-	CHECK(core_ticked == 1 && core_now >= deadline && core_now < deadline + 2 * CYCLES_PER_TICK);
+	CHECK(core_ticked == 1 && core_now >= deadline && core_now < deadline + 2 * CORE_CYCLES_PER_TICK);
 	CHECK(!core_shared.deadline && !core_shared.armed && !core_ticks);
 	layer_timer_look(1);
 	CHECK(core_ticked == 1);	/* once */
@@ -101,7 +101,7 @@ static void test_beside_an_rtos(void)
 {
 	core_reset();
 	layer_timer_own(1);
-	layer_rt_begin();
+	layer_rt_begin(&unlimited);
 	layer_rt_halt();
 	linux_wants(core_now + 50000);
 	layer_rt_call(SHIMOS_RT_CALL_TIMER, core_now + 20000, 0);
@@ -127,7 +127,7 @@ static void test_rtos_calls(void)
 	core_reset();
 	CHECK(!layer_rt_wants());
 	layer_rt_raise(SHIMOS_RT_BELL);	/* for nobody */
-	layer_rt_begin();
+	layer_rt_begin(&unlimited);
 	CHECK(layer_rt_wants() && layer_rt_take() == -1);
 	CHECK(layer_rt_call(99, 0, 0) == -1);
 	CHECK(layer_rt_call(SHIMOS_RT_CALL_READY, 0, 0) == 0 && core_shared.rt.ready);

@@ -97,6 +97,9 @@ static int exit_call(void)
 	case LAYER_CALL_RT_STOP:
 		layer_rt_end(LAYER_RT_NONE, 0, 0, 0);
 		break;
+	case LAYER_CALL_RT_CHARGE:
+		layer_budget_opens();
+		break;
 	}
 	return 0;
 }
@@ -149,6 +152,7 @@ static int exit_linux(void)
 {
 	struct svm_control *control = &layer_vmcb.control;
 
+	layer_budget_linux_left();
 	control->event = 0;
 	control->tlb = 0;
 	layer_vectors_take_back(&layer_vmcb);
@@ -157,19 +161,31 @@ static int exit_linux(void)
 	return exit_handle(control->exit_code);
 }
 
+/*
+ * The timer's interrupt waits in the APIC, though what it is for is done: it would end the
+ * RTOS's turn as soon as that begins.
+ */
+static void exit_take_timer(void)
+{
+	layer_window();
+	layer_vectors_gather();
+	/* the RTOS has the core: whatever came is set aside */
+	layer_vectors_clear_way();
+}
+
 static void exit_to_rtos(void)
 {
 	if (layer_current == &layer_linux)
 		layer_rt_enters(!(layer_vmcb.save.rflags & X86_FLAGS_IF));
 	layer_vcpu_switch(&layer_rtos);
+	if (layer_timer_due())
+		exit_take_timer();
 	layer_rtos_give();
 	layer_timer_look(0);
 }
 
 static void exit_to_linux(void)
 {
-	if (layer_current == &layer_rtos)
-		layer_rt_leaves();
 	layer_vcpu_switch(&layer_linux);
 	exit_give_nmi();
 	layer_timer_look(1);
@@ -183,6 +199,21 @@ static void exit_to_whom(void)
 		exit_to_rtos();
 	else
 		exit_to_linux();
+}
+
+/* Whose turn it is. */
+static void exit_next(void)
+{
+	layer_rt_look();
+	if (layer_rt_wants()) {
+		exit_to_whom();
+		return;
+	}
+	exit_to_linux();
+	/* its deadline may have come meanwhile: that saves an exit */
+	layer_rt_look();
+	if (layer_rt_wants())
+		exit_to_whom();
 }
 
 /**
@@ -199,15 +230,9 @@ int layer_exit(void)
 	else if (exit_linux())
 		return 1;
 	layer_vectors_gather();
-	layer_rt_look();
-	if (layer_rt_wants()) {
-		exit_to_whom();
-		return 0;
-	}
-	exit_to_linux();
-	/* its deadline may have come meanwhile: that saves an exit */
-	layer_rt_look();
-	if (layer_rt_wants())
-		exit_to_whom();
+	exit_next();
+	/* the last thing, for it is charged up to here */
+	if (layer_current == &layer_linux)
+		layer_rt_leaves();
 	return 0;
 }

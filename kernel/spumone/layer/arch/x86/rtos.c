@@ -88,7 +88,7 @@ void layer_rtos_start(void)
 	rtos_fill_maps();
 	rtos_fill_control(&layer_rtos.vmcb->control, start.nested);
 	rtos_fill_state(&layer_rtos.vmcb->save, &start);
-	layer_rt_begin();
+	layer_rt_begin(&start);
 }
 
 static void rtos_crashed(const struct svm_vmcb *vmcb)
