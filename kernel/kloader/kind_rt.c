@@ -138,6 +138,9 @@ static int kind_rt_start(struct partition *p, struct complaint *c)
 		.size	= p->layout.stash,
 		.image	= partition_at(p, p->layout.stash),
 		.len	= p->image.size,
+		/* nobody can ask for another one yet; this one leaves the host alive */
+		.budget_ns = SHIMOS_RT_DEFAULT_PERIOD_NS / 100 * SHIMOS_RT_MAX_BUDGET_PERCENT,
+		.period_ns = SHIMOS_RT_DEFAULT_PERIOD_NS,
 	};
 
 	p->rt->reason[0] = '\0';

@@ -2,12 +2,14 @@
 /* An RTOS in memory that it was given: what is in it when it is entered, and what it may do with it. */
 #include <linux/err.h>
 #include <linux/io.h>
+#include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <asm/tsc.h>
+#include <uapi/shimos.h>
 #include <uapi/shimos_rt.h>
 #include <uapi/shimos_shared.h>
 
@@ -31,14 +33,20 @@ static void guest_clear(struct spumone_guest *g)
 	}
 }
 
-static void guest_fill(struct spumone_guest *g, const void *image, const struct guest_image *asked)
+static u64 guest_cycles(u64 ns)
+{
+	return mul_u64_u32_div(ns, tsc_khz, NSEC_PER_MSEC);
+}
+
+static void guest_fill(struct spumone_guest *g, const struct spumone_rt *rt,
+		       const struct guest_image *asked)
 {
 	struct shimos_rt_boot *boot = g->memory + SHIMOS_RT_BOOT;
 	const struct guest_segment *s;
 
 	guest_clear(g);
 	for (s = asked->segments; s < asked->segments + asked->count; s++)
-		memcpy(g->memory + s->address, image + s->offset, s->stored);
+		memcpy(g->memory + s->address, rt->image + s->offset, s->stored);
 	boot->magic = SHIMOS_RT_MAGIC;
 	boot->version = SHIMOS_RT_VERSION;
 	boot->size = sizeof(*boot);
@@ -48,6 +56,8 @@ static void guest_fill(struct spumone_guest *g, const void *image, const struct 
 	g->start.entry = asked->entry;
 	g->start.stack = guest_shared(g);
 	g->start.argument = SHIMOS_RT_BOOT;
+	g->start.budget = guest_cycles(rt->budget_ns);
+	g->start.period = guest_cycles(rt->period_ns);
 	spumone_arch_prepare_guest(g);
 }
 
@@ -99,6 +109,22 @@ int spumone_rt_check(const void *image, u64 len, u64 size, struct complaint *c)
 }
 EXPORT_SYMBOL_GPL(spumone_rt_check);
 
+static int guest_check_budget(const struct spumone_rt *rt, struct complaint *c)
+{
+	if (!rt->budget_ns)
+		return 0;
+	if (rt->period_ns < SHIMOS_RT_MIN_PERIOD_NS || rt->period_ns > SHIMOS_RT_MAX_PERIOD_NS)
+		return shimos_refuse(c, -EINVAL,
+				     "a budget for each %llu ns: its period is 100 us to 1 s",
+				     rt->period_ns);
+	if (rt->budget_ns < SHIMOS_RT_MIN_BUDGET_NS ||
+	    rt->budget_ns > rt->period_ns / 100 * SHIMOS_RT_MAX_BUDGET_PERCENT)
+		return shimos_refuse(c, -EINVAL,
+				     "a budget of %llu ns: it is 10 us to %u %% of its period of %llu ns",
+				     rt->budget_ns, SHIMOS_RT_MAX_BUDGET_PERCENT, rt->period_ns);
+	return 0;
+}
+
 /**
  * guest_make() - an RTOS that can be entered
  *
@@ -109,7 +135,8 @@ struct spumone_guest *guest_make(const struct spumone_rt *rt, struct complaint *
 {
 	struct spumone_guest *g;
 	struct guest_image asked;
-	int ret = guest_check(rt->image, rt->len, rt->size, &asked, c);
+	int ret = guest_check_budget(rt, c) ?:
+		  guest_check(rt->image, rt->len, rt->size, &asked, c);
 
 	if (ret)
 		return ERR_PTR(ret);
@@ -124,7 +151,7 @@ struct spumone_guest *guest_make(const struct spumone_rt *rt, struct complaint *
 		return ERR_PTR(shimos_refuse(c, -ENOMEM,
 					     "the host has no memory left for page tables"));
 	}
-	guest_fill(g, rt->image, &asked);
+	guest_fill(g, rt, &asked);
 	return g;
 }
 

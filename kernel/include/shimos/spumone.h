@@ -15,12 +15,16 @@ struct layer_shared;
  * @size: bytes of @memory; the last SHIMOS_SHARED_SIZE are the caller's to fill
  * @image: see uapi/shimos_rt.h; the caller's again after the start
  * @len: its bytes
+ * @budget_ns: how long it may have the CPU in each period; 0: as long as it wants
+ * @period_ns: which means nothing without a budget
  */
 struct spumone_rt {
 	void *memory;
 	u64 size;
 	const void *image;
 	u64 len;
+	u64 budget_ns;
+	u64 period_ns;
 };
 
 /**

@@ -86,6 +86,13 @@ struct shimos_error {
 	char text[SHIMOS_ERROR_LEN];	/* out: NUL-terminated, may be empty */
 };
 
+/* How long a real-time partition may have its CPU; what is left of a period is the host's. */
+#define SHIMOS_RT_MIN_PERIOD_NS		100000ULL
+#define SHIMOS_RT_MAX_PERIOD_NS		1000000000ULL
+#define SHIMOS_RT_MIN_BUDGET_NS		10000ULL
+#define SHIMOS_RT_MAX_BUDGET_PERCENT	95
+#define SHIMOS_RT_DEFAULT_PERIOD_NS	10000000ULL	/* with the most that is allowed */
+
 #define SHIMOS_CREATE_RESTART	(1U << 0)	/* start again when it reboots */
 
 /*
