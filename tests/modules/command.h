@@ -21,7 +21,7 @@ static int command_open(struct inode *inode, struct file *file)
 static ssize_t command_write(struct file *file, const char __user *user, size_t size,
 			     loff_t *pos)
 {
-	char line[64] = "";
+	char line[96] = "";
 	int ret;
 
 	if (size >= sizeof(line) || copy_from_user(line, user, size))

@@ -4,7 +4,8 @@
  *
  *	launch CPU | leave CPU
  *	mask CPU MICROSECONDS TIMES	keep interrupts off, again and again
- *	rt CPU MEMORY FILE		an RTOS beside Linux
+ *	rt CPU MEMORY FILE		an RTOS beside Linux, which may have the CPU for
+ *	   [BUDGET PERIOD]		so many microseconds of each so many
  *	ask CPU				it shall end
  *	stop CPU			it is gone
  *
@@ -92,9 +93,9 @@ static void show_console(struct seq_file *file, const struct program *p)
 
 static void show_rt(struct seq_file *file, const struct layer_rt *rt)
 {
-	seq_printf(file, " rt=%llu ready=%llu why=%llu at=%llu info=%llu entered=%llu rt_masked=%llu rt_exits=%llu timers=%llu past=%llu waited=%llu cycles=%llu",
+	seq_printf(file, " rt=%llu ready=%llu why=%llu at=%llu info=%llu entered=%llu rt_masked=%llu rt_exits=%llu timers=%llu past=%llu waited=%llu cycles=%llu throttled=%llu",
 		   rt->state, rt->ready, rt->why, rt->at, rt->info, rt->entered, rt->masked,
-		   rt->exits, rt->timers, rt->past, rt->waited, rt->cycles);
+		   rt->exits, rt->timers, rt->past, rt->waited, rt->cycles, rt->throttled);
 }
 
 static int show(struct seq_file *file, void *unused)
@@ -162,24 +163,23 @@ static int start(unsigned int cpu, const struct spumone_rt *rt, struct complaint
 	return ret;
 }
 
-static int run_rt(unsigned int cpu, u64 memory, const char *path, struct complaint *c)
+static int run_rt(unsigned int cpu, struct spumone_rt *rt, const char *path, struct complaint *c)
 {
-	struct spumone_rt rt = { .size = memory };
-	ssize_t len = kernel_read_file_from_path(path, 0, (void **)&rt.image, INT_MAX, NULL,
+	ssize_t len = kernel_read_file_from_path(path, 0, (void **)&rt->image, INT_MAX, NULL,
 						 READING_FIRMWARE);
 	int ret;
 
 	if (len < 0)
 		return len;
-	rt.len = len;
-	ret = spumone_rt_check(rt.image, len, memory, c);
+	rt->len = len;
+	ret = spumone_rt_check(rt->image, len, rt->size, c);
 	if (!ret) {
-		rt.memory = alloc_pages_exact(memory, GFP_KERNEL | __GFP_ZERO);
-		ret = rt.memory ? start(cpu, &rt, c) : -ENOMEM;
-		if (ret && rt.memory)
-			free_pages_exact(rt.memory, memory);
+		rt->memory = alloc_pages_exact(rt->size, GFP_KERNEL | __GFP_ZERO);
+		ret = rt->memory ? start(cpu, rt, c) : -ENOMEM;
+		if (ret && rt->memory)
+			free_pages_exact(rt->memory, rt->size);
 	}
-	vfree(rt.image);
+	vfree(rt->image);
 	return ret;
 }
 
@@ -211,10 +211,10 @@ static int leave(unsigned int cpu)
 static int run(const char *line)
 {
 	struct complaint c = { 0 };
-	unsigned int cpu;
+	unsigned int cpu, budget = 0, period = 0;
+	struct spumone_rt rt = { 0 };
 	struct mask m;
 	char path[48];
-	u64 memory;
 	int ret = -EINVAL;
 
 	if (sscanf(line, "launch %u", &cpu) == 1)
@@ -223,9 +223,11 @@ static int run(const char *line)
 		ret = leave(cpu);
 	else if (sscanf(line, "mask %u %u %u", &cpu, &m.microseconds, &m.times) == 3)
 		ret = work_on_cpu(cpu, mask, &m);
-	else if (sscanf(line, "rt %u %llu %47s", &cpu, &memory, path) == 3)
-		ret = run_rt(cpu, memory, path, &c);
-	else if (sscanf(line, "ask %u", &cpu) == 1)
+	else if (sscanf(line, "rt %u %llu %47s %u %u", &cpu, &rt.size, path, &budget, &period) >= 3) {
+		rt.budget_ns = (u64)budget * NSEC_PER_USEC;
+		rt.period_ns = (u64)period * NSEC_PER_USEC;
+		ret = run_rt(cpu, &rt, path, &c);
+	} else if (sscanf(line, "ask %u", &cpu) == 1)
 		ret = ask_rt(cpu);
 	else if (sscanf(line, "stop %u", &cpu) == 1)
 		ret = stop_rt(cpu);

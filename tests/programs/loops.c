@@ -16,14 +16,14 @@ static uint64_t now(void)
 int main(int argc, char **argv)
 {
 	uint64_t until, count = 0;
-	volatile unsigned int i;
+	unsigned int i;
 
 	if (argc != 2)
 		return 2;
 	until = now() + strtoull(argv[1], NULL, 0) * 1000000;
 	while (now() < until) {
 		for (i = 0; i < 1000; i++)
-			;
+			asm volatile("" : : "r"(i));
 		count++;
 	}
 	printf("%llu\n", (unsigned long long)count);

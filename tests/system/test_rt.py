@@ -24,9 +24,9 @@ counted_older = pytest.mark.machine(kernel="6.1", partitions=["6.1"], cpus=1, ic
 
 
 @contextmanager
-def beside(machine: Machine, image: str, cpu: int = 1) -> Iterator[None]:
-    """Let a real-time program share a CPU for a while."""
-    do(machine, f"rt {cpu} {MEMORY} {IMAGES}/{image}.elf")
+def beside(machine: Machine, image: str, cpu: int = 1, budget: str = "") -> Iterator[None]:
+    """Let a real-time program share a CPU for a while; its budget and the budget's period are microseconds."""
+    do(machine, f"rt {cpu} {MEMORY} {IMAGES}/{image}.elf {budget}")
     yield
     do(machine, f"stop {cpu}")
 
@@ -105,6 +105,9 @@ def test_limits(machine: Machine) -> None:
     assert "1M to 1G" in said(machine, f"rt 1 {MEMORY + 1} {IMAGES}/hello.elf")
     assert "no ELF file" in said(machine, f"rt 1 {MEMORY} {IMAGES}/extract-vmlinux")
     assert "not between" in said(machine, f"rt 1 {1 << 20} {IMAGES}/hello.elf")
+    assert "its period is 100 us to 1 s" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf 40 99")
+    assert "it is 10 us to 95 % of its period" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf 9 100")
+    assert "it is 10 us to 95 % of its period" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf 96 100")
     assert machine.run("echo stop 1 >/proc/layer", check=False).status
     with beside(machine, "latency-endless"):
         assert "has a real-time partition already" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf")
@@ -129,14 +132,19 @@ LOAD = (
 )
 
 
+#: Of each 10 ms a program may have 4.
+BUDGET = "4000 10000"
+SHARE = 0.4
+
+
 @contextmanager
-def under_load(machine: Machine, image: str) -> Iterator[None]:
+def under_load(machine: Machine, image: str, budget: str = "") -> Iterator[None]:
     """Let a real-time program share the only CPU with Linux at work."""
     load(machine)
     machine.run(LOAD)
     do(machine, "launch 0")
     before = state(machine, 0)
-    with beside(machine, image, 0):
+    with beside(machine, image, 0, budget):
         yield
     machine.run("touch /tmp/end; wait")
     assert_balanced(before, state(machine, 0))
@@ -149,7 +157,7 @@ def under_load(machine: Machine, image: str) -> Iterator[None]:
 def test_deadlines(fresh_machine: Machine, kernel: str) -> None:
     """A program is at its deadlines in time while Linux works and keeps interrupts off for twice as long."""
     assert fresh_machine.run("uname -r").output.startswith(kernel)
-    with under_load(fresh_machine, "latency"):
+    with under_load(fresh_machine, "latency", BUDGET):
         while state(fresh_machine, 0)["rt"] == RUNS:
             do(fresh_machine, "mask 0 2000 50")
         end, lines = state(fresh_machine, 0), console(fresh_machine)
@@ -157,8 +165,39 @@ def test_deadlines(fresh_machine: Machine, kernel: str) -> None:
     assert told == {"Total": RT_ACTIVATIONS, "Overflows": 0, "Missed": 0, "Early": 0, "Strays": 0}
     # an instruction is a cycle here
     assert int(re.findall(r"Max: +(\d+)", "\n".join(lines))[-1]) <= 500
+    assert not end["throttled"]
     # it was Linux with interrupts off that it was taken from
     assert end["rt_masked"] > RT_ACTIVATIONS / 4
+
+
+def loops(machine: Machine, seconds: int) -> int:
+    """Return how much Linux gets done in a second, the best of some: it also has other things to do."""
+    return max(int(machine.run(f"nice -n -20 {IMAGES}/loops 1000", timeout=300).output) for _ in range(seconds))
+
+
+@counted
+def test_budget(fresh_machine: Machine) -> None:
+    """Programs that want all of the CPU get their budget of it; Linux has the rest, and misses nothing."""
+    machine = fresh_machine
+    load(machine)
+    do(machine, "launch 0")
+    before = state(machine, 0)
+    # its own watchdogs shall not be patient
+    machine.run(
+        "echo 1 >/proc/sys/kernel/watchdog_thresh; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout"
+    )
+    alone = loops(machine, 2)
+    got = {}
+    for name, seconds in (("endless", 4), ("past", 1), ("often", 2)):
+        with beside(machine, f"busy-{name}", 0, BUDGET):
+            got[name] = loops(machine, seconds) / alone
+            end = state(machine, 0)
+        assert end["throttled"] >= 99 * seconds
+        assert name == "endless" or end["timers"] > 100000
+        assert name != "past" or end["past"] > 100000
+    assert got == {name: pytest.approx(1 - SHARE, abs=0.02) for name in got}
+    assert_balanced(before, state(machine, 0))
+    leave(machine, [0])
 
 
 @counted

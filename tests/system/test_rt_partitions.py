@@ -151,6 +151,14 @@ def test_a_host_that_shares_goes_down(fresh_machine: Machine) -> None:
     assert re.search(r"ctl: stopped \(killed\)(.|\n)*reboot: Restarting system", str(died.value)), died.value
 
 
+def test_one_that_never_halts(machine: Machine) -> None:
+    """The host keeps a share of the CPU, and can end it."""
+    machine.run(rt_command("busy-endless"))
+    machine.run("taskset -c 1 find /usr -xdev -type f | head -500 | xargs taskset -c 1 cat >/dev/null")
+    machine.run("shimos kill ctl && shimos rm ctl")
+    machine.assert_dmesg_clean()
+
+
 def test_the_program_in_the_documentation(machine: Machine) -> None:
     """It is compiled from there, runs, and ends when it is asked to."""
     machine.run(rt_command("blink"))
