@@ -361,6 +361,6 @@ mod tests {
     fn causes() {
         assert_eq!(Cause::from_raw(7), Cause::Fault);
         assert_eq!(Cause::from_raw(8), Cause::Failed);
-        assert_eq!(Cause::from_raw(8), Cause::Unknown);
+        assert_eq!(Cause::from_raw(9), Cause::Unknown);
     }
 }
