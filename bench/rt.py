@@ -21,12 +21,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bench import rt_plot
+from bench.rt_cyclictest import cyclictest
 from bench.rt_figures import (
     ANCHOR,
     IDLE,
     MASKED,
     OURS,
     PAPER_COST,
+    WIDTH,
     WITHOUT,
     WORK,
     Latencies,
@@ -37,8 +39,7 @@ from bench.rt_figures import (
     parse_latency,
     table,
 )
-from lab import build, cache, files, kernels, progress
-from lab.command import run
+from lab import build, cache, progress
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.paths import CACHE
@@ -95,24 +96,6 @@ def image(activations: int) -> Path:
     with cache.lock("build-bench-rt"), progress.step("building the program that is measured"):
         build.run_make("rt", out, f"RT_ACTIVATIONS={activations}")
     return out / "rt" / "latency.elf"
-
-
-def cyclictest() -> Path:
-    """Return a disk with Debian's cyclictest, for the machine's root does not have it."""
-
-    def make(target: Path) -> None:
-        place = target.with_suffix(".tree")
-        cache.remove(place)
-        place.mkdir()
-        with cache.lock("kernels"):
-            kernels.update()
-        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", "rt-tests/trixie", cwd=place)
-        (package,) = place.glob("*.deb")
-        run("dpkg-deb", "-x", package, place / "unpacked")
-        files.ext4(place / "unpacked", target, 1 << 20, "bench-rt")
-        cache.remove(place)
-
-    return cache.make("bench-rt.ext4", cache.digest(Path(__file__)), "fetching cyclictest", make)
 
 
 def machine_of(flavour: str) -> Machine:
@@ -292,7 +275,7 @@ def report(found: Measuring, file: Path | None, histogram: Path | None) -> int:
     )
     print("cyclictest says microseconds, which are converted by that clock. Percentiles are the upper ends of")
     print(
-        f"buckets: of {16} cycles, cyclictest's of {found.cycles // 1_000_000:,}. The paper's figures 6 and 7 are plots without numbers.\n"
+        f"buckets: of {WIDTH} cycles, cyclictest's of {round(found.cycles / 1_000_000):,}. The paper's figures 6 and 7 are plots without numbers.\n"
     )
     print(table(found.rows))
     print("\nThe emulator's limits: leaving a guest, empty TLBs and nested page tables cost nothing there;")

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+#: Cycles of a bucket of the program: LATENCY_WIDTH of rt/programs/latency.c.
+WIDTH = 16
 #: How much later than with an idle Linux 999 of 1000 activations may be.
 FACTOR = 1.1
 #: Cycles that none may be late.
@@ -90,7 +92,7 @@ def parse_latency(text: str, exits: float | None = None) -> Latencies:
             raise Unreadable(f"{wrong}: {count}")
     found = Latencies(
         _buckets(text.partition("# Histogram")[2]),
-        16,  # LATENCY_WIDTH
+        WIDTH,
         _told(text, r"# Overflows: (\d+)"),
         _told(text, r"Min: +(\d+)"),
         _told(text, r"Avg: +(\d+)"),
@@ -106,7 +108,7 @@ def parse_cyclictest(text: str, activations: int, cycles: int) -> Latencies:
 
     It goes on at the next deadline that has not passed, so what is not in its histogram it has missed.
     """
-    unit = cycles // 1_000_000
+    unit = round(cycles / 1_000_000)  # the clock is known by measuring
     total = _told(text, r"# Total: (\d+)")
     minimum, mean, maximum = (_told(text, rf"# {what} Latencies: (\d+)") * unit for what in ("Min", "Avg", "Max"))
     buckets = {least * unit: count for least, count in _buckets(text).items()}

@@ -25,6 +25,7 @@ def draw(file: Path, rows: Sequence[Row]) -> None:
     axes.set_yscale("log")
     axes.set_xlabel("cycles from the deadline to the handler, or cyclictest's thread")
     axes.set_ylabel("activations")
-    axes.legend(fontsize=7)
+    if rows:
+        axes.legend(fontsize=7)
     figure.savefig(file)
     plt.close(figure)

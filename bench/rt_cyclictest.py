@@ -1,0 +1,26 @@
+"""Debian's cyclictest, on a disk of its own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lab import cache, files, kernels
+from lab.command import run
+
+
+def cyclictest() -> Path:
+    """Return a disk with Debian's cyclictest, for the machine's root does not have it."""
+
+    def make(target: Path) -> None:
+        place = target.with_suffix(".tree")
+        cache.remove(place)
+        place.mkdir()
+        with cache.lock("kernels"):
+            kernels.update()
+        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", "rt-tests/trixie", cwd=place)
+        (package,) = place.glob("*.deb")
+        run("dpkg-deb", "-x", package, place / "unpacked")
+        files.ext4(place / "unpacked", target, 1 << 20, "bench-rt")
+        cache.remove(place)
+
+    return cache.make("bench-rt.ext4", cache.digest(Path(__file__)), "fetching cyclictest", make)
