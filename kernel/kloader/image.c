@@ -66,9 +66,9 @@ struct file *image_open(int fd, const char *what, u64 *size, struct complaint *c
 	return file;
 }
 
-/* All of it.  May sleep. */
-int image_read(struct file *file, void *to, u64 size, enum kernel_read_file_id id,
-	       const char *what, struct complaint *c)
+static int image_read(struct file *file, void *to, u64 size,
+		      enum kernel_read_file_id id, const char *what,
+		      struct complaint *c)
 {
 	size_t file_size;
 	ssize_t got = kernel_read_file(file, 0, &to, size, &file_size, id);
@@ -79,6 +79,13 @@ int image_read(struct file *file, void *to, u64 size, enum kernel_read_file_id i
 	if (got != size)
 		return shimos_refuse(c, -EIO, "the %s changed while it was read", what);
 	return 0;
+}
+
+/* All of what is going to be run.  May sleep. */
+int image_read_kernel(struct file *file, void *to, u64 size, const char *what,
+		      struct complaint *c)
+{
+	return image_read(file, to, size, READING_KEXEC_IMAGE, what, c);
 }
 
 /* From the end of the first range down: shared area, stash, working initrd. */
@@ -160,7 +167,7 @@ static int image_fill(struct partition *p, struct file *kernel, u64 kernel_size,
 	if (ret)
 		return ret;
 	stash = partition_at(p, l.stash);
-	ret = image_read(kernel, stash, kernel_size, READING_KEXEC_IMAGE, "kernel", c);
+	ret = image_read_kernel(kernel, stash, kernel_size, "kernel", c);
 	if (ret)
 		return ret;
 	ret = kloader_arch_parse_image(stash, kernel_size, &image, c);

@@ -89,7 +89,7 @@ static int kind_rt_fill(struct partition *p, struct file *image, u64 size, struc
 
 	if (ret)
 		return ret;
-	ret = image_read(image, partition_at(p, l.stash), size, READING_KEXEC_IMAGE, "image", c) ?:
+	ret = image_read_kernel(image, partition_at(p, l.stash), size, "image", c) ?:
 	      spumone_rt_check(partition_at(p, l.stash), size, l.stash, c);
 	if (ret)
 		return ret;

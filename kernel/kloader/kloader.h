@@ -13,7 +13,6 @@
 #include <linux/device.h>
 #include <linux/hrtimer.h>
 #include <linux/io.h>
-#include <linux/kernel_read_file.h>
 #include <linux/kref.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
@@ -242,8 +241,8 @@ int image_load(struct partition *p, const struct shimos_load *arg,
 int image_restage(struct partition *p, struct complaint *c);
 void image_copy_pages(void *to, const void *from, u64 size);
 struct file *image_open(int fd, const char *what, u64 *size, struct complaint *c);
-int image_read(struct file *file, void *to, u64 size, enum kernel_read_file_id id,
-	       const char *what, struct complaint *c);
+int image_read_kernel(struct file *file, void *to, u64 size, const char *what,
+		      struct complaint *c);
 u32 image_checksum(struct partition *p, u64 offset, u64 size);
 void image_loaded(struct partition *p);
 
