@@ -108,6 +108,12 @@ struct shimos_create {
 	__u32 flags;			/* SHIMOS_CREATE_* */
 	__u32 id;			/* out: never reused */
 	__u32 kind;			/* enum shimos_kind */
+	/*
+	 * SHIMOS_KIND_RT: how long it may have its CPU in each period; both 0: the default.
+	 * Others: 0.
+	 */
+	__u64 budget_ns;
+	__u64 period_ns;
 };
 
 /* SHIMOS_IOC_LOAD: copy kernel and initrd into the partition's memory. */
@@ -164,6 +170,8 @@ struct shimos_status {
 	char message[256];		/* last words: panic text; NUL-terminated */
 	__u32 kind;			/* enum shimos_kind */
 	__u32 reserved;
+	__u64 budget_ns;		/* SHIMOS_KIND_RT; 0 for others */
+	__u64 period_ns;
 };
 
 /*
@@ -180,6 +188,7 @@ struct shimos_rt_status {
 	__u64 exits;			/* out: times that it left the CPU, for whatever reason */
 	__u64 timers;			/* out: its timer's interrupts */
 	__u64 past;			/* out: deadlines that were over when it asked for them */
+	__u64 throttled;		/* out: times that its budget was used up while it wanted more */
 	__u64 host_exits;		/* out: times that the host left this CPU, since it is shared */
 };
 
