@@ -108,8 +108,9 @@ pub enum Command {
     /// shared. The program's are counted since its last start: TIME that it had the CPU,
     /// EXITS, the times that it left the CPU for whatever reason, ENTERED, the times that
     /// it got the CPU, of which MASKED while the host had interrupts disabled, TIMERS, the
-    /// interrupts of its timer, and PAST, deadlines that were over when it asked for them.
-    /// The host's EXITS are counted since the CPU is shared. "-" is not counted.
+    /// interrupts of its timer, PAST, deadlines that were over when it asked for them, and
+    /// THROTTLED, the times that its budget was used up while it wanted more. The host's
+    /// EXITS are counted since the CPU is shared. "-" is not counted.
     Rt(Json),
     /// Measure the round trip of messages to another kernel
     ///

@@ -227,6 +227,9 @@ pub struct Status {
     pub kernel_version: String,
     pub cmdline: String,
     pub event: u64,
+    /// 0 for what is no real-time program.
+    pub budget_ns: u64,
+    pub period_ns: u64,
 }
 
 impl Status {
@@ -251,6 +254,7 @@ pub struct RtStatus {
     pub exits: u64,
     pub timers: u64,
     pub past: u64,
+    pub throttled: u64,
     pub host_exits: u64,
 }
 

@@ -61,6 +61,8 @@ pub fn status(name: &str) -> Status {
         kernel_version: "6.1.0-50 (debian) #1 SMP".into(),
         cmdline: "rdinit=/shimos/init quiet".into(),
         event: 3,
+        budget_ns: 0,
+        period_ns: 0,
     }
 }
 
@@ -82,6 +84,8 @@ pub fn rt_status(name: &str) -> Status {
         initrd_bytes: 0,
         kernel_version: String::new(),
         cmdline: String::new(),
+        budget_ns: 9_500_000,
+        period_ns: 10_000_000,
         ..status(name)
     }
 }
@@ -292,6 +296,7 @@ impl Device for Fake {
             exits: 40,
             timers: 30,
             past: 1,
+            throttled: 3,
             host_exits: 200,
         })
     }

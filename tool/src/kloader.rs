@@ -108,6 +108,8 @@ fn status_from(raw: &abi::Status) -> Status {
         kernel_version: text(&raw.kernel_version),
         cmdline: text(&raw.cmdline),
         event: raw.event,
+        budget_ns: raw.budget_ns,
+        period_ns: raw.period_ns,
     }
 }
 
@@ -136,6 +138,7 @@ fn rt_from(raw: &abi::RtStatus) -> RtStatus {
         exits: raw.exits,
         timers: raw.timers,
         past: raw.past,
+        throttled: raw.throttled,
         host_exits: raw.host_exits,
     }
 }
@@ -283,8 +286,11 @@ mod tests {
         assert_eq!(status_from(&raw).kind, Kind::Linux);
         raw.kind = abi::KIND_RT;
         raw.cause = 7;
+        raw.budget_ns = 4;
+        raw.period_ns = 10;
         let status = status_from(&raw);
         assert_eq!((status.kind, status.cause), (Kind::Rt, Cause::Fault));
+        assert_eq!((status.budget_ns, status.period_ns), (4, 10));
     }
 
     #[test]
@@ -329,7 +335,8 @@ mod tests {
         raw.exits = 5;
         raw.timers = 6;
         raw.past = 7;
-        raw.host_exits = 8;
+        raw.throttled = 8;
+        raw.host_exits = 9;
         let expected = RtStatus {
             cpu: 1,
             ran_ns: 2,
@@ -338,7 +345,8 @@ mod tests {
             exits: 5,
             timers: 6,
             past: 7,
-            host_exits: 8,
+            throttled: 8,
+            host_exits: 9,
         };
         assert_eq!(rt_from(&raw), expected);
     }

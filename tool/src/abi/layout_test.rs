@@ -34,7 +34,9 @@ fn the_structures_match_the_c_header() {
         cpu_count,
         flags,
         id,
-        kind
+        kind,
+        budget_ns,
+        period_ns
     );
     fields!(
         check,
@@ -74,7 +76,9 @@ fn the_structures_match_the_c_header() {
         kernel_version,
         cmdline,
         message,
-        kind
+        kind,
+        budget_ns,
+        period_ns
     );
     fields!(
         check,
@@ -88,6 +92,7 @@ fn the_structures_match_the_c_header() {
         exits,
         timers,
         past,
+        throttled,
         host_exits
     );
     fields!(

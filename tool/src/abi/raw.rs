@@ -88,6 +88,8 @@ pub struct Create {
     pub flags: u32,
     pub id: u32,
     pub kind: u32,
+    pub budget_ns: u64,
+    pub period_ns: u64,
 }
 
 #[repr(C)]
@@ -145,6 +147,8 @@ pub struct Status {
     pub message: [u8; 256],
     pub kind: u32,
     pub reserved: u32,
+    pub budget_ns: u64,
+    pub period_ns: u64,
 }
 
 #[repr(C)]
@@ -159,6 +163,7 @@ pub struct RtStatus {
     pub exits: u64,
     pub timers: u64,
     pub past: u64,
+    pub throttled: u64,
     pub host_exits: u64,
 }
 

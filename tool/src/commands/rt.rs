@@ -36,6 +36,7 @@ struct Row {
     masked: Option<u64>,
     timers: Option<u64>,
     past: Option<u64>,
+    throttled: Option<u64>,
 }
 
 /// All that share a CPU.
@@ -78,6 +79,7 @@ fn host(rt: &RtStatus) -> Row {
         masked: None,
         timers: None,
         past: None,
+        throttled: None,
     }
 }
 
@@ -93,12 +95,22 @@ fn program(status: &Status, rt: &RtStatus) -> Row {
         masked: Some(rt.masked),
         timers: Some(rt.timers),
         past: Some(rt.past),
+        throttled: Some(rt.throttled),
     }
 }
 
 fn table(rows: &[Row]) -> String {
     let head = [
-        "NAME", "CORE", "STATE", "TIME", "EXITS", "ENTERED", "MASKED", "TIMERS", "PAST",
+        "NAME",
+        "CORE",
+        "STATE",
+        "TIME",
+        "EXITS",
+        "ENTERED",
+        "MASKED",
+        "TIMERS",
+        "PAST",
+        "THROTTLED",
     ];
     let count = |n: Option<u64>| n.map_or("-".into(), |n| n.to_string());
     let time =
@@ -115,6 +127,7 @@ fn table(rows: &[Row]) -> String {
             count(row.masked),
             count(row.timers),
             count(row.past),
+            count(row.throttled),
         ]);
     }
     output::table(&lines)
@@ -142,15 +155,17 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "NAME    CORE  STATE    TIME      EXITS  ENTERED  MASKED  TIMERS  PAST",
-                "host:1  1     running  -         200    -        -       -       -",
-                "ctl:0   1     running  12.00 ms  40     5        2       30      1",
+                "NAME    CORE  STATE    TIME      EXITS  ENTERED  MASKED  TIMERS  PAST  THROTTLED",
+                "host:1  1     running  -         200    -        -       -       -     -",
+                "ctl:0   1     running  12.00 ms  40     5        2       30      1     3",
             ]
         );
         let json = serde_json::to_value(&rows).unwrap();
         assert_eq!(json[0]["name"], "host:1");
         assert!(json[0]["ran_ns"].is_null());
+        assert!(json[0]["throttled"].is_null());
         assert_eq!(json[1]["ran_ns"], 12_000_000);
+        assert_eq!(json[1]["throttled"], 3);
         assert_eq!(json[1]["state"], "running");
     }
 
