@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
+use crate::budget::{self, Budget};
 use crate::config::OnReboot;
 use crate::devices::spec::{self, Wanted};
 use crate::top::rates::Sort;
@@ -52,7 +53,7 @@ pub enum Command {
     /// Say what this machine can do, what is missing and how to fix it
     Doctor(Json),
     /// Make a partition, load a kernel, start it and wait until it is up
-    Run(Run),
+    Run(Box<Run>),
     /// List the partitions
     #[command(visible_alias = "list")]
     Ls(Json),
@@ -192,6 +193,12 @@ pub struct Run {
         conflicts_with_all = ["cpus", "initrd", "cmdline", "pci", "disks", "nets"]
     )]
     pub share_cpus: Option<CpuList>,
+
+    /// How long a real-time program may have its CPU, of each period [default: 95%/10ms]
+    ///
+    /// 40%/10ms, or 40% for periods of 10 ms. The rest of each period is the host's.
+    #[arg(long, value_name = "PERCENT%[/PERIOD]", value_parser = budget::parse, conflicts_with = "cpus")]
+    pub budget: Option<Budget>,
 
     /// Memory to take from the host: 512M, 1G
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]

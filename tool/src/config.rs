@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::budget::{self, Budget};
 use crate::devices::spec;
 use crate::error::{Error, IoContext, Result};
 use crate::{cpulist, name, pci, size};
@@ -15,6 +16,8 @@ pub struct Config {
     pub name: Option<String>,
     pub cpus: Option<String>,
     pub share_cpus: Option<String>,
+    /// As for `--budget`.
+    pub budget: Option<String>,
     pub memory: Option<String>,
     pub kernel: Option<PathBuf>,
     pub initrd: Option<PathBuf>,
@@ -28,6 +31,11 @@ pub struct Config {
 }
 
 impl Config {
+    pub fn budget(&self) -> Result<Option<Budget>> {
+        let budget = self.budget.as_deref().map(budget::parse).transpose();
+        budget.map_err(Error::new)
+    }
+
     pub fn disks(&self) -> Result<Vec<spec::Disk>> {
         specs("disks", self.disks.as_deref(), spec::disk)
     }
@@ -92,6 +100,7 @@ fn parse(text: &str) -> Result<Config> {
         )
         .hint("write one of the two"));
     }
+    config.budget()?;
     if let Some(value) = &config.memory {
         size::parse(value).map_err(|e| Error::new(format!("memory: {e}")))?;
     }
@@ -136,6 +145,9 @@ mod tests {
                 "cpus = \"2\"\nshare_cpus = \"1\"",
                 &["cpus takes", "share_cpus shares"],
             ),
+            ("budget = \"40\"", &["'40' is no budget", "40%/10ms"]),
+            ("budget = \"96%\"", &["budget '96%'", "at most 95%"]),
+            ("budget = 40", &["line 1", "string"]),
             ("memory = \"1X\"", &["memory", "unit"]),
             ("disks = [\"a,rw\"]", &["disks", "'rw' is no option"]),
             ("disks = \"a\"", &["line 1", "sequence"]),

@@ -9,6 +9,7 @@ use nix::errno::Errno;
 use serde::Serialize;
 
 use crate::abi;
+use crate::budget::Budget;
 use crate::cpulist;
 use crate::pci::Address;
 
@@ -265,6 +266,8 @@ pub struct CreateRequest {
     pub cpus: Vec<u32>,
     pub memory: u64,
     pub restart_on_reboot: bool,
+    /// Of a real-time program; `None`: KLoader's default.
+    pub budget: Option<Budget>,
 }
 
 /// What `wait` saw.

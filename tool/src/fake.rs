@@ -180,6 +180,10 @@ impl Device for Fake {
         new.starts = 0;
         new.cpus.clone_from(&request.cpus);
         new.memory = request.memory;
+        if let Some(budget) = request.budget {
+            new.budget_ns = budget.budget_ns;
+            new.period_ns = budget.period_ns;
+        }
         self.list.borrow_mut().push(new);
         Ok(id)
     }

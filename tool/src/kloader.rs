@@ -161,6 +161,10 @@ fn create_from(request: &CreateRequest) -> Outcome<abi::Create> {
     if request.restart_on_reboot {
         raw.flags |= abi::CREATE_RESTART;
     }
+    if let Some(budget) = request.budget {
+        raw.budget_ns = budget.budget_ns;
+        raw.period_ns = budget.period_ns;
+    }
     Ok(raw)
 }
 
@@ -265,6 +269,7 @@ impl Device for KLoader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Budget;
 
     #[test]
     fn hostile_counts_are_bounded() {
@@ -301,13 +306,20 @@ mod tests {
             cpus: vec![1],
             memory: 8 << 20,
             restart_on_reboot: true,
+            budget: Some(Budget {
+                budget_ns: 4_000_000,
+                period_ns: 10_000_000,
+            }),
         };
         let raw = create_from(&request).unwrap();
+        assert_eq!((raw.budget_ns, raw.period_ns), (4_000_000, 10_000_000));
         assert_eq!((text(&raw.name).as_str(), raw.memory), ("ctl", 8 << 20));
         assert_eq!((raw.kind, raw.flags), (abi::KIND_RT, abi::CREATE_RESTART));
         request.kind = Kind::Linux;
         request.restart_on_reboot = false;
+        request.budget = None;
         let raw = create_from(&request).unwrap();
+        assert_eq!((raw.budget_ns, raw.period_ns), (0, 0), "the default");
         assert_eq!((raw.kind, raw.flags), (abi::KIND_LINUX, 0));
         request.name = "n".repeat(abi::NAME_LEN);
         let refusal = create_from(&request).err().unwrap();

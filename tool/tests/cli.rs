@@ -21,6 +21,8 @@ fn wrong_usage_is_2() {
         &["run"],
         &["run", "web", "--cpus", "3-2"],
         &["run", "ctl", "--share-cpus", "1", "--cpus", "2"],
+        &["run", "ctl", "--share-cpus", "1", "--budget", "99%"],
+        &["run", "web", "--cpus", "1", "--budget", "40%"],
         &["stop"],
         &["dump", "web"],
         &["attach", "web"],

@@ -127,6 +127,11 @@ fn the_structures_match_the_c_header() {
     check.value("SHIMOS_STATUS_NEXT", STATUS_NEXT.into());
     check.value("SHIMOS_KIND_LINUX", KIND_LINUX.into());
     check.value("SHIMOS_KIND_RT", KIND_RT.into());
+    check.value("SHIMOS_RT_MIN_PERIOD_NS", RT_MIN_PERIOD_NS);
+    check.value("SHIMOS_RT_MAX_PERIOD_NS", RT_MAX_PERIOD_NS);
+    check.value("SHIMOS_RT_MIN_BUDGET_NS", RT_MIN_BUDGET_NS);
+    check.value("SHIMOS_RT_MAX_BUDGET_PERCENT", RT_MAX_BUDGET_PERCENT);
+    check.value("SHIMOS_RT_DEFAULT_PERIOD_NS", RT_DEFAULT_PERIOD_NS);
     check.value("SHIMOS_SHARED_MAGIC", SHARED_MAGIC);
     check.value("SHIMOS_SHARED_VERSION", SHARED_VERSION.into());
     check.value("SHIMOS_SHARED_SIZE", SHARED_SIZE.into());

@@ -21,6 +21,12 @@ pub const CAN_STOP_CPUS: u32 = 1 << 0;
 pub const KIND_LINUX: u32 = 0;
 pub const KIND_RT: u32 = 1;
 
+pub const RT_MIN_PERIOD_NS: u64 = 100_000;
+pub const RT_MAX_PERIOD_NS: u64 = 1_000_000_000;
+pub const RT_MIN_BUDGET_NS: u64 = 10_000;
+pub const RT_MAX_BUDGET_PERCENT: u64 = 95;
+pub const RT_DEFAULT_PERIOD_NS: u64 = 10_000_000;
+
 const MAGIC: u8 = 0xB7;
 
 #[repr(C)]

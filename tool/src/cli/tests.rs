@@ -32,6 +32,7 @@ fn a_shared_cpu_goes_with_little() {
         panic!()
     };
     assert_eq!(run.share_cpus, Some(CpuList(vec![1])));
+    assert_eq!(run.budget, None);
     for more in [
         "--cpus 2",
         "--initrd i",
@@ -46,6 +47,24 @@ fn a_shared_cpu_goes_with_little() {
         assert!(error.contains(option), "{more}: {error}");
     }
     assert!(parse("shimos rt --json").is_ok());
+}
+
+#[test]
+fn a_budget() {
+    let line = "shimos run ctl --memory 8M --budget 40%/10ms";
+    let budget = Budget {
+        budget_ns: 4_000_000,
+        period_ns: 10_000_000,
+    };
+    for more in ["--share-cpus 1", "-f ctl.toml"] {
+        let cli = parse(&format!("{line} {more}")).unwrap();
+        let Command::Run(run) = cli.command else {
+            panic!()
+        };
+        assert_eq!(run.budget, Some(budget), "{more}");
+    }
+    let error = parse(&format!("{line} --cpus 2")).unwrap_err();
+    assert!(error.contains("cannot be used with"), "{error}");
 }
 
 #[test]
@@ -85,6 +104,9 @@ fn bad_usage_says_what_is_wrong() {
         ("shimos run web --cpus 3-2", "backwards"),
         ("shimos run web --memory 1X", "unit"),
         ("shimos run ctl --share-cpus 3-2", "backwards"),
+        ("shimos run ctl --budget 40", "no budget: write 40%/10ms"),
+        ("shimos run ctl --budget 96%", "at most 95%"),
+        ("shimos run ctl --budget 40%/2s", "at most 1 s"),
         ("shimos run web --timeout x", "no time"),
         ("shimos run web --pci eth0", "no PCI address"),
         ("shimos stop", "NAME"),

@@ -49,6 +49,7 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
         cpus: wish.cpus.clone(),
         memory,
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
+        budget: wish.budget,
     };
     let (id, shared) = create_and_load(device, &request, &wish.pci, &images, sharing.as_ref())?;
     let up = start(device, id, &wish, args)?;
@@ -266,7 +267,7 @@ pub mod tests {
         else {
             panic!()
         };
-        run
+        *run
     }
 
     pub fn hint(error: Error) -> String {
@@ -294,6 +295,7 @@ pub mod tests {
             cpus: vec![2, 3],
             memory: 1 << 30,
             restart_on_reboot: false,
+            budget: None,
         };
         let images = Images {
             kernel: tempfile::tempfile().unwrap(),
@@ -351,13 +353,31 @@ pub mod tests {
         assert_eq!((status.kind, status.state), (Kind::Rt, State::Running));
         assert_eq!((status.cpus, status.memory), (vec![3], 8 << 20));
         assert_eq!(status.cmdline, "");
+        let budget = |id| fake.status(id).map(|s| (s.budget_ns, s.period_ns));
+        assert_eq!(budget(1), Ok((9_500_000, 10_000_000)), "the default");
         assert!(!fake.started_without_agent(), "it is waited for");
         fake.kill(1).unwrap();
-        let again = format!("{line} --memory 8M --replace --no-agent --json");
+        let again = format!("{line} --budget 40%/1ms --memory 8M --replace --no-agent --json");
         run(&fake, &args(&again), false).unwrap();
+        assert_eq!(budget(2), Ok((400_000, 1_000_000)));
         assert!(fake.started_without_agent());
         let error = run(&fake, &args(&format!("{line} --memory 2G")), false).unwrap_err();
         assert!(error.to_string().contains("at most 1 GiB"), "{error}");
+    }
+
+    #[test]
+    fn a_bad_budget_takes_nothing() {
+        let fake = Fake::default();
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        std::io::Write::write_all(&mut file, b"share_cpus='1'\nbudget='99%'\n").unwrap();
+        let path = file.path().display();
+        let line = format!("ctl -f {path} --memory 8M --kernel {path}");
+        let error = run(&fake, &args(&line), false).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("{path}: budget '99%': 99% leaves the host too little of its CPU: at most 95%")
+        );
+        assert!(fake.is_empty());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::cli;
 use crate::config::Config;
 use crate::cpulist;
+use crate::device::Kind;
 use crate::error::{Error, Result};
 
 /// The one CPU that it shares.
@@ -25,8 +26,39 @@ pub fn cpus(args: &cli::Run, file: &Config) -> Result<Vec<u32>> {
     )))
 }
 
-/// Refuse what only a Linux can make use of, on the command line and in the file.
-pub fn check_options(args: &cli::Run, file: &Config) -> Result<()> {
+/// An option or a key, and whether it is there.
+type Given<'a> = (&'a str, bool);
+
+/// Refuse what this kind can make no use of, on the command line and in the file.
+pub fn check_options(kind: Kind, args: &cli::Run, file: &Config) -> Result<()> {
+    let (what, who, hint) = match kind {
+        Kind::Linux => (
+            for_rt(args, file),
+            "a Linux, which has its CPUs for itself",
+            "leave it out; or share a CPU with a real-time program by --share-cpus",
+        ),
+        Kind::Rt => (
+            for_linux(args, file),
+            "a real-time program",
+            "leave it out; or take CPUs for a Linux by --cpus",
+        ),
+    };
+    what.map_or(Ok(()), |what| {
+        Err(Error::new(format!("{what} means nothing to {who}")).hint(hint))
+    })
+}
+
+/// What only a real-time program can make use of.
+fn for_rt(args: &cli::Run, file: &Config) -> Option<String> {
+    first(
+        &[("--budget", args.budget.is_some())],
+        &[("budget", file.budget.is_some())],
+        args,
+    )
+}
+
+/// What only a Linux can make use of.
+fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
     let given = [
         ("--initrd", args.initrd.is_some()),
         ("--cmdline", args.cmdline.is_some()),
@@ -41,19 +73,15 @@ pub fn check_options(args: &cli::Run, file: &Config) -> Result<()> {
         ("disks", file.disks.is_some()),
         ("nets", file.nets.is_some()),
     ];
-    let first = |list: &[(&str, bool)]| {
-        let mut there = list.iter().filter(|(_, there)| *there);
-        there.next().map(|(name, _)| (*name).to_owned())
-    };
-    let what = match (first(&given), &args.file) {
-        (Some(option), _) => Some(option),
-        (None, Some(path)) => first(&written).map(|key| format!("{key} in {}", path.display())),
-        (None, None) => None,
-    };
-    what.map_or(Ok(()), |what| {
-        Err(
-            Error::new(format!("{what} means nothing to a real-time program"))
-                .hint("leave it out; or take CPUs for a Linux by --cpus"),
-        )
-    })
+    first(&given, &written, args)
+}
+
+/// The first that is there, and where.
+fn first(given: &[Given], written: &[Given], args: &cli::Run) -> Option<String> {
+    if let Some((option, _)) = given.iter().find(|(_, there)| *there) {
+        return Some((*option).into());
+    }
+    let (key, _) = written.iter().find(|(_, there)| *there)?;
+    let path = args.file.as_ref()?;
+    Some(format!("{key} in {}", path.display()))
 }

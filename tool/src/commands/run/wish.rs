@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::rt;
+use crate::budget::Budget;
 use crate::cli;
 use crate::config::{Config, OnReboot};
 use crate::device::{Info, Kind};
@@ -15,6 +16,7 @@ pub struct Wish {
     pub name: String,
     pub kind: Kind,
     pub cpus: Vec<u32>,
+    pub budget: Option<Budget>,
     pub memory: u64,
     pub kernel: PathBuf,
     pub initrd: Option<PathBuf>,
@@ -28,9 +30,11 @@ pub struct Wish {
 impl Wish {
     pub fn from(args: &cli::Run, file: Config) -> Result<Self> {
         let kind = kind(args, &file);
-        if kind == Kind::Rt {
-            rt::check_options(args, &file)?;
-        }
+        rt::check_options(kind, args, &file)?;
+        let budget = match args.budget {
+            Some(budget) => Some(budget),
+            None => file.budget()?,
+        };
         let wanted = wanted(args, &file)?;
         let missing = |what: &str, option: &str| {
             let error = Error::new(format!("{what} is not given"));
@@ -87,6 +91,7 @@ impl Wish {
                 .ok_or_else(|| missing("the name", "NAME"))?,
             kind,
             cpus,
+            budget,
             memory,
             kernel,
             initrd: args.initrd.clone().or(file.initrd),
@@ -259,6 +264,44 @@ mod tests {
         assert_eq!((w.kind, w.cpus), (Kind::Rt, vec![3]));
         let w = wish_of(&format!("web -f {path} --cpus 3")).unwrap();
         assert_eq!((w.kind, w.cpus), (Kind::Linux, vec![3]));
+    }
+
+    #[test]
+    fn budgets() {
+        let budget = |line: &str| {
+            let wish = wish(&format!("ctl --memory 8M {line}")).unwrap();
+            wish.budget.map(|b| (b.budget_ns, b.period_ns))
+        };
+        assert_eq!(budget("--share-cpus 1"), None);
+        let given = Some((4_000_000, 10_000_000));
+        assert_eq!(budget("--share-cpus 1 --budget 40%"), given);
+        let shares = file("share_cpus='1'\nbudget='12.5%/1ms'\n");
+        let shares = shares.path().display();
+        assert_eq!(budget(&format!("-f {shares}")), Some((125_000, 1_000_000)));
+        assert_eq!(budget(&format!("-f {shares} --budget 40%")), given);
+        let takes = file("cpus='1'\nbudget='40%'\n");
+        let takes = takes.path().display();
+        assert_eq!(budget(&format!("-f {takes} --share-cpus 1")), given);
+    }
+
+    #[test]
+    fn a_budget_means_nothing_to_a_linux() {
+        let refusal = "means nothing to a Linux, which has its CPUs for itself";
+        let error = |line: &str| wish(&format!("web --memory 1G {line}")).unwrap_err();
+        let shares = file("share_cpus='1'\nbudget='40%'\n");
+        let takes = file("cpus='1'\nbudget='40%'\n");
+        let neither = file("cpus='1'\n");
+        for (file, option) in [(&shares, "--cpus 3"), (&takes, "")] {
+            let path = file.path().display();
+            let error = error(&format!("-f {path} {option}"));
+            assert_eq!(error.to_string(), format!("budget in {path} {refusal}"));
+            assert!(hint(error).contains("--share-cpus"));
+        }
+        let path = neither.path().display();
+        for line in [format!("-f {path} --budget 40%"), "--budget 40%".into()] {
+            let error = error(&line);
+            assert_eq!(error.to_string(), format!("--budget {refusal}"));
+        }
     }
 
     #[test]
