@@ -1,12 +1,28 @@
 //! Budgets of real-time partitions, how long one may have its CPU in each period:
 //! `40%/10ms`, or `40%` of the default period.
 
+use std::fmt;
+
 use crate::abi;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     pub budget_ns: u64,
     pub period_ns: u64,
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // What parse() rounded down: up again.
+        let budget = u128::from(self.budget_ns) * u128::from(HUNDRED_PERCENT);
+        let percent = budget.div_ceil(u128::from(self.period_ns.max(1)));
+        write!(
+            f,
+            "{}% of {}",
+            decimal(u64::try_from(percent).unwrap_or(u64::MAX), DIGITS),
+            show_time(self.period_ns)
+        )
+    }
 }
 
 /// Decimals of a percentage.
@@ -225,6 +241,47 @@ mod tests {
             ),
         ] {
             assert_eq!(parse(text), Err(format!("budget '{text}': {why}")));
+        }
+    }
+
+    #[test]
+    fn shown() {
+        for (text, shown) in [
+            ("40%", "40% of 10 ms"),
+            ("12.50%/1ms", "12.5% of 1 ms"),
+            ("33.333%/100.007us", "33.333% of 100.007 µs"),
+            ("0.001%/1s", "0.001% of 1 s"),
+            ("95%/0.0025s", "95% of 2.5 ms"),
+        ] {
+            assert_eq!(parse(text).unwrap().to_string(), shown);
+        }
+        // What is shown is what was asked for, however it was rounded.
+        for period in [
+            "100us",
+            "100.001us",
+            "123.457us",
+            "9.999999ms",
+            "0.999999999s",
+        ] {
+            for percent in (10_000..=MAX_PERCENT).step_by(7) {
+                let percent = decimal(percent, DIGITS);
+                let budget = parse(&format!("{percent}%/{period}")).unwrap();
+                let shown = budget.to_string();
+                assert!(shown.starts_with(&format!("{percent}% of ")), "{shown}");
+            }
+        }
+        // Whatever KLoader says.
+        for (budget_ns, period_ns, shown) in [
+            (1, 3, "33.334% of 3 ns"),
+            (0, 0, "0% of 0 ns"),
+            (u64::MAX, u64::MAX, "100% of 18446744073.709551615 s"),
+            (u64::MAX, 1, "18446744073709551.615% of 1 ns"),
+        ] {
+            let budget = Budget {
+                budget_ns,
+                period_ns,
+            };
+            assert_eq!(budget.to_string(), shown);
         }
     }
 

@@ -242,6 +242,14 @@ impl Status {
             Kind::Linux => list,
         }
     }
+
+    /// A real-time program's.
+    pub fn budget(&self) -> Option<Budget> {
+        (self.kind == Kind::Rt).then_some(Budget {
+            budget_ns: self.budget_ns,
+            period_ns: self.period_ns,
+        })
+    }
 }
 
 /// How a real-time partition shares its CPU, counted since its last start. The

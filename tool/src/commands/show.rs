@@ -124,6 +124,9 @@ fn text(s: &Status) -> String {
         row("last words", printable(&s.message));
     }
     row("cpus", s.cpu_list());
+    if let Some(budget) = s.budget() {
+        row("budget", budget.to_string());
+    }
     row("memory", size::show(s.memory));
     for range in &s.ranges {
         row(
@@ -244,6 +247,7 @@ mod tests {
             assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
         }
         assert!(!shown.contains("ended"));
+        assert!(!shown.contains("budget"));
     }
 
     #[test]
@@ -259,15 +263,20 @@ mod tests {
     #[test]
     fn a_real_time_program() {
         let mut status = fake::rt_status("ctl");
+        status.budget_ns = 4_000_000;
         let shown = text(&status);
         for line in [
             "kind:          real-time program",
             "cpus:          1 (shared)",
+            "budget:        40% of 10 ms",
             "program size:  40 KiB",
             "ready after:   1.30 ms",
         ] {
             assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
         }
+        let shown = serde_json::to_value(json(&status, &[], None)).unwrap();
+        assert_eq!(shown["budget_ns"], 4_000_000);
+        assert_eq!(shown["period_ns"], 10_000_000);
         // Whatever KLoader says of an agent, there is none.
         status.agent = 1;
         status.silent_ns = 7_500_000_000;
