@@ -85,7 +85,8 @@ static int ioctl_create(void *session, void *data, struct complaint *c)
 	if (!kind)
 		return shimos_refuse(c, -EINVAL, "there is no kind %u of partitions", arg->kind);
 	ret = ioctl_check_permission(c) ?: kind->check_host(c) ?:
-	      shimos_door_check_flags(arg->flags, SHIMOS_CREATE_RESTART, c);
+	      shimos_door_check_flags(arg->flags, SHIMOS_CREATE_RESTART, c) ?:
+	      kind->check_budget(&arg->budget_ns, &arg->period_ns, c);
 	if (ret)
 		return ret;
 	if (!arg->cpu_count || arg->cpu_count > SHIMOS_MAX_CPUS)

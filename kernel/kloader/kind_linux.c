@@ -6,6 +6,14 @@
 
 #include "arch.h"
 
+static int kind_check_budget(u64 *budget_ns, u64 *period_ns, struct complaint *c)
+{
+	if (*budget_ns || *period_ns)
+		return shimos_refuse(c, -EINVAL,
+				     "a budget means nothing to a Linux, which has its CPUs for itself");
+	return 0;
+}
+
 static int kind_create(struct partition *p, struct complaint *c)
 {
 	int ret = cpus_take(p->cpus, p->cpu_count, c);
@@ -87,6 +95,7 @@ const struct partition_kind kind_linux = {
 	.memory_max	= U64_MAX,
 	.devices	= true,
 	.heartbeat	= true,
+	.check_budget	= kind_check_budget,
 	.check_host	= kloader_arch_check_host,
 	.create		= kind_create,
 	.destroy	= kind_destroy,

@@ -24,6 +24,16 @@ struct kind_rt {
 	char reason[sizeof_field(struct partition, message)];
 };
 
+/* The layer checks it; what nobody has asked for leaves the host alive. */
+static int kind_rt_check_budget(u64 *budget_ns, u64 *period_ns, struct complaint *c)
+{
+	if (!*budget_ns && !*period_ns) {
+		*period_ns = SHIMOS_RT_DEFAULT_PERIOD_NS;
+		*budget_ns = *period_ns / 100 * SHIMOS_RT_MAX_BUDGET_PERCENT;
+	}
+	return spumone_check_budget(*budget_ns, *period_ns, c);
+}
+
 static int kind_rt_check_host(struct complaint *c)
 {
 	/* any will do: what is asked is the same on all */
@@ -138,9 +148,8 @@ static int kind_rt_start(struct partition *p, struct complaint *c)
 		.size	= p->layout.stash,
 		.image	= partition_at(p, p->layout.stash),
 		.len	= p->image.size,
-		/* nobody can ask for another one yet; this one leaves the host alive */
-		.budget_ns = SHIMOS_RT_DEFAULT_PERIOD_NS / 100 * SHIMOS_RT_MAX_BUDGET_PERCENT,
-		.period_ns = SHIMOS_RT_DEFAULT_PERIOD_NS,
+		.budget_ns = p->budget_ns,
+		.period_ns = p->period_ns,
 	};
 
 	p->rt->reason[0] = '\0';
@@ -265,6 +274,7 @@ int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct com
 	out->exits = now.exits;
 	out->timers = now.timers;
 	out->past = now.past;
+	out->throttled = now.throttled;
 	return 0;
 }
 
@@ -272,6 +282,7 @@ const struct partition_kind kind_rt = {
 	.memory_min	= MEMORY_ALIGN,
 	.memory_max	= SHIMOS_RT_MAX_MEMORY,
 	.one_range	= true,
+	.check_budget	= kind_rt_check_budget,
 	.check_host	= kind_rt_check_host,
 	.create		= kind_rt_create,
 	.destroy	= kind_rt_destroy,

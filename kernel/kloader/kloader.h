@@ -53,6 +53,7 @@ struct partition;
  * @one_range: its memory is in one piece
  * @devices: it can have PCI devices
  * @heartbeat: an agent in it says again and again that it lives
+ * @check_budget: may it have its CPU for so long in each period?  Sets what was not asked for
  * @check_host: can this host run such a partition now?
  * @create: its CPUs, and the kind's own state; memory is known
  * @destroy: the counterpart of @create
@@ -76,6 +77,7 @@ struct partition;
 struct partition_kind {
 	u64 memory_min, memory_max;
 	bool one_range, devices, heartbeat;
+	int (*check_budget)(u64 *budget_ns, u64 *period_ns, struct complaint *c);
 	int (*check_host)(struct complaint *c);
 	int (*create)(struct partition *p, struct complaint *c);
 	void (*destroy)(struct partition *p);
@@ -139,6 +141,7 @@ struct partition {
 	u32 ikc_life;			/* of the last start */
 	void *arch;			/* the architecture's own */
 	struct kind_rt *rt;		/* kind_rt.c's own */
+	u64 budget_ns, period_ns;	/* of one that shares a CPU, constant; else 0 */
 
 	u32 starts;
 	u64 started_ns, ready_ns;	/* ktime, 0: not */

@@ -54,6 +54,8 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 	strscpy(p->name, arg->name, sizeof(p->name));
 	p->flags = arg->flags;
 	p->kind = partition_kinds[arg->kind];
+	p->budget_ns = arg->budget_ns;
+	p->period_ns = arg->period_ns;
 	p->cpu_count = arg->cpu_count;
 	memcpy(p->cpus, cpus, arg->cpu_count * sizeof(*cpus));
 	INIT_LIST_HEAD(&p->passthrough);
@@ -250,5 +252,7 @@ void partition_status(struct partition *p, struct shimos_status *out)
 	strscpy_pad(out->message, p->message, sizeof(out->message));
 	out->kind = partition_kind_number(p);
 	out->reserved = 0;
+	out->budget_ns = p->budget_ns;
+	out->period_ns = p->period_ns;
 	mutex_unlock(&p->mutex);
 }

@@ -109,21 +109,23 @@ int spumone_rt_check(const void *image, u64 len, u64 size, struct complaint *c)
 }
 EXPORT_SYMBOL_GPL(spumone_rt_check);
 
-static int guest_check_budget(const struct spumone_rt *rt, struct complaint *c)
+int spumone_check_budget(u64 budget_ns, u64 period_ns, struct complaint *c)
 {
-	if (!rt->budget_ns)
+	if (!budget_ns)
 		return 0;
-	if (rt->period_ns < SHIMOS_RT_MIN_PERIOD_NS || rt->period_ns > SHIMOS_RT_MAX_PERIOD_NS)
+	if (period_ns < SHIMOS_RT_MIN_PERIOD_NS || period_ns > SHIMOS_RT_MAX_PERIOD_NS)
 		return shimos_refuse(c, -EINVAL,
 				     "a budget for each %llu ns: its period is 100 us to 1 s",
-				     rt->period_ns);
-	if (rt->budget_ns < SHIMOS_RT_MIN_BUDGET_NS ||
-	    rt->budget_ns > rt->period_ns / 100 * SHIMOS_RT_MAX_BUDGET_PERCENT)
+				     period_ns);
+	/* the period is small enough for both products */
+	if (budget_ns < SHIMOS_RT_MIN_BUDGET_NS || budget_ns > period_ns ||
+	    budget_ns * 100 > period_ns * SHIMOS_RT_MAX_BUDGET_PERCENT)
 		return shimos_refuse(c, -EINVAL,
 				     "a budget of %llu ns: it is 10 us to %u %% of its period of %llu ns",
-				     rt->budget_ns, SHIMOS_RT_MAX_BUDGET_PERCENT, rt->period_ns);
+				     budget_ns, SHIMOS_RT_MAX_BUDGET_PERCENT, period_ns);
 	return 0;
 }
+EXPORT_SYMBOL_GPL(spumone_check_budget);
 
 /**
  * guest_make() - an RTOS that can be entered
@@ -135,7 +137,7 @@ struct spumone_guest *guest_make(const struct spumone_rt *rt, struct complaint *
 {
 	struct spumone_guest *g;
 	struct guest_image asked;
-	int ret = guest_check_budget(rt, c) ?:
+	int ret = spumone_check_budget(rt->budget_ns, rt->period_ns, c) ?:
 		  guest_check(rt->image, rt->len, rt->size, &asked, c);
 
 	if (ret)

@@ -155,8 +155,28 @@ def test_one_that_never_halts(machine: Machine) -> None:
     """The host keeps a share of the CPU, and can end it."""
     machine.run(rt_command("busy-endless"))
     machine.run("taskset -c 1 find /usr -xdev -type f | head -500 | xargs taskset -c 1 cat >/dev/null")
+    now = show(machine, "ctl")
+    assert (now["budget_ns"], now["period_ns"]) == (9_500_000, 10_000_000)
     machine.run("shimos kill ctl && shimos rm ctl")
     machine.assert_dmesg_clean()
+
+
+def test_budget(machine: Machine) -> None:
+    """A program has its CPU for as long as its user says, and no longer."""
+    machine.run(rt_command("busy-endless", more="--budget 20%/5ms"))
+    assert "20% of 5 ms" in machine.run("shimos show ctl").output
+    ran = [vcpus(machine)["ctl:0"]["ran_ns"]]
+    # the table's last column: how often it was stopped
+    machine.run("until shimos rt | awk '/^ctl:0/ { exit !($NF > 200) }'; do sleep 0.1; done")
+    now = show(machine, "ctl")
+    ran.append(vcpus(machine)["ctl:0"]["ran_ns"])
+    assert now["budget_ns"] == 1_000_000
+    # each time that it was stopped it had used up a millisecond
+    assert ran[1] >= 190_000_000
+    assert ran[1] < now["uptime_ns"] * 0.3
+    machine.run("shimos rm --force ctl")
+    for budget, words in (("96%", "at most 95%"), ("40%/2s", "1 s"), ("40", "%")):
+        refused(machine, rt_command(more=f"--budget {budget}"), words)
 
 
 def test_the_program_in_the_documentation(machine: Machine) -> None:

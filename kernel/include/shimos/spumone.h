@@ -64,6 +64,17 @@ int spumone_leave(unsigned int cpu);
 const struct layer_shared *spumone_look(void);
 
 /**
+ * spumone_check_budget() - may an RTOS have its CPU for so long in each period?
+ * @budget_ns: 0: as long as it wants, whatever the period
+ * @period_ns: 100 us to 1 s
+ * @c: why not
+ *
+ * Context: any.
+ * Return: 0 or -EINVAL.
+ */
+int spumone_check_budget(u64 budget_ns, u64 period_ns, struct complaint *c);
+
+/**
  * spumone_rt_check() - is this an image that can be started?
  * @image: see uapi/shimos_rt.h
  * @len: its bytes
