@@ -40,8 +40,14 @@ static void test_one_tick(void)
 	core_reset();
 	layer_timer_own(1);
 	deadline = core_now + 100000;
+	CHECK(!layer_timer_due());
 	linux_wants(deadline);
+	CHECK(!layer_timer_due());
+	core_now = deadline;
+	CHECK(layer_timer_due());	/* it has fired, or is about to */
+	core_now = deadline - 100000;
 	fire();
+	CHECK(!layer_timer_due());
 	CHECK(core_ticked == 1 && core_now >= deadline && core_now < deadline + 2 * CORE_CYCLES_PER_TICK);
 	CHECK(!core_shared.deadline && !core_shared.armed && !core_ticks);
 	layer_timer_look(1);
