@@ -91,7 +91,6 @@ struct layer_rt {
 	u64 past;		/* those that were over when it asked */
 	u64 waited;		/* times that an interrupt of the highest class was in the way */
 	u64 cycles;		/* that it had the core, and the layer for its sake */
-	u64 bells;		/* rung for it */
 	u64 throttled;		/* times that its budget stopped it */
 };
 

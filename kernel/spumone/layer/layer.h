@@ -44,7 +44,6 @@ void layer_rt_exited(void);
 void layer_rt_look(void);
 u64 layer_rt_next(int linux_next);
 void layer_rt_raise(unsigned int vector);
-void layer_rt_bell(void);
 int layer_rt_take(void);
 void layer_rt_halt(void);
 void layer_rt_waited(void);

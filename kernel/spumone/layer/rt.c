@@ -141,13 +141,6 @@ void layer_rt_raise(unsigned int vector)
 		rt_pending |= 1ull << vector;
 }
 
-/* Somebody wants something of it. */
-void layer_rt_bell(void)
-{
-	rt()->bells++;
-	layer_rt_raise(SHIMOS_RT_BELL);
-}
-
 /* The most urgent one, or -1; it is not on its way any more. */
 int layer_rt_take(void)
 {

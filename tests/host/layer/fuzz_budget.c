@@ -155,7 +155,7 @@ static void step(void)
 		rtos_acts();
 	if (random_below(16) == 0) {
 		pending |= 1ull << SHIMOS_RT_BELL;
-		layer_rt_bell();
+		layer_rt_raise(SHIMOS_RT_BELL);
 	}
 	turns_go_on();
 	note_time(left);

@@ -58,7 +58,7 @@ static void halt(void)
 static void ring(void)
 {
 	turns_exit();
-	layer_rt_bell();
+	layer_rt_raise(SHIMOS_RT_BELL);
 	turns_go_on();
 }
 

@@ -52,7 +52,7 @@ void layer_interrupt(u64 vector, u64 error, u64 address)
 		layer_timer_fired();
 	} else if (vector == LAYER_BELL_VECTOR) {
 		layer_apic_end();
-		layer_rt_bell();
+		layer_rt_raise(SHIMOS_RT_BELL);
 	} else {
 		layer_vectors_acknowledged(vector);
 	}
