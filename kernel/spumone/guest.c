@@ -111,7 +111,7 @@ EXPORT_SYMBOL_GPL(spumone_rt_check);
 
 int spumone_check_budget(u64 budget_ns, u64 period_ns, struct complaint *c)
 {
-	if (!budget_ns)
+	if (!budget_ns && !period_ns)
 		return 0;
 	if (period_ns < SHIMOS_RT_MIN_PERIOD_NS || period_ns > SHIMOS_RT_MAX_PERIOD_NS)
 		return shimos_refuse(c, -EINVAL,

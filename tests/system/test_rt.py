@@ -108,6 +108,8 @@ def test_limits(machine: Machine) -> None:
     assert "its period is 100 us to 1 s" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf 40 99")
     assert "it is 10 us to 95 % of its period" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf 9 100")
     assert "it is 10 us to 95 % of its period" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf 96 100")
+    # a period without a budget is no budget without end
+    assert "it is 10 us to 95 % of its period" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf 0 100")
     assert machine.run("echo stop 1 >/proc/layer", check=False).status
     with beside(machine, "latency-endless"):
         assert "has a real-time partition already" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf")

@@ -15,8 +15,8 @@ struct layer_shared;
  * @size: bytes of @memory; the last SHIMOS_SHARED_SIZE are the caller's to fill
  * @image: see uapi/shimos_rt.h; the caller's again after the start
  * @len: its bytes
- * @budget_ns: how long it may have the CPU in each period; 0: as long as it wants
- * @period_ns: which means nothing without a budget
+ * @budget_ns: how long it may have the CPU in each period; see spumone_check_budget()
+ * @period_ns: 0 if as long as it wants
  */
 struct spumone_rt {
 	void *memory;
@@ -65,7 +65,7 @@ const struct layer_shared *spumone_look(void);
 
 /**
  * spumone_check_budget() - may an RTOS have its CPU for so long in each period?
- * @budget_ns: 0: as long as it wants, whatever the period
+ * @budget_ns: 10 us to 95 % of its period; 0 without a period: as long as it wants
  * @period_ns: 100 us to 1 s
  * @c: why not
  *
