@@ -91,6 +91,8 @@ static void kind_hear(struct partition *p, u64 bell)
 }
 
 const struct partition_kind kind_linux = {
+	.number		= SHIMOS_KIND_LINUX,
+	.own_cpus	= true,
 	.memory_min	= SZ_64M,
 	.memory_max	= U64_MAX,
 	.devices	= true,

@@ -56,10 +56,8 @@ static int kind_rt_create(struct partition *p, struct complaint *c)
 	if (ret) {
 		kfree(p->rt);
 		cpus_unshare(cpu);
-		return ret;
 	}
-	cpus_hardware_ids(p->cpus, 1, p->hardware_ids);
-	return 0;
+	return ret;
 }
 
 static void kind_rt_destroy(struct partition *p)
@@ -279,6 +277,7 @@ int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct com
 }
 
 const struct partition_kind kind_rt = {
+	.number		= SHIMOS_KIND_RT,
 	.memory_min	= MEMORY_ALIGN,
 	.memory_max	= SHIMOS_RT_MAX_MEMORY,
 	.one_range	= true,

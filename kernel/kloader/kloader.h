@@ -50,6 +50,8 @@ struct partition;
  * struct partition_kind - what runs in a partition, as far as the life cycle asks
  * @memory_min: bytes, the least that it can have
  * @memory_max: bytes, the most
+ * @number: an enum shimos_kind
+ * @own_cpus: it has CPUs that are nobody else's
  * @one_range: its memory is in one piece
  * @devices: it can have PCI devices
  * @heartbeat: an agent in it says again and again that it lives
@@ -76,7 +78,8 @@ struct partition;
  */
 struct partition_kind {
 	u64 memory_min, memory_max;
-	bool one_range, devices, heartbeat;
+	u32 number;
+	bool own_cpus, one_range, devices, heartbeat;
 	int (*check_budget)(u64 *budget_ns, u64 *period_ns, struct complaint *c);
 	int (*check_host)(struct complaint *c);
 	int (*create)(struct partition *p, struct complaint *c);

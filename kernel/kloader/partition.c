@@ -20,11 +20,6 @@ const struct partition_kind *partition_kind(u32 kind)
 	return kind < ARRAY_SIZE(partition_kinds) ? partition_kinds[kind] : NULL;
 }
 
-static u32 partition_kind_number(const struct partition *p)
-{
-	return p->kind == &kind_rt ? SHIMOS_KIND_RT : SHIMOS_KIND_LINUX;
-}
-
 static int partition_check_name(const char *name, struct complaint *c)
 {
 	size_t i, len = strnlen(name, SHIMOS_NAME_LEN);
@@ -75,8 +70,9 @@ static int partition_join_ikc(struct partition *p, struct complaint *c)
 
 	for (i = 0; i < p->range_count; i++)
 		range[i] = (struct ikc_range){ p->ranges[i].start, p->ranges[i].size };
+	/* a CPU that is shared stays the host's, and so do the bells on it */
 	p->ikc_kernel = ikc_host_add(p->name, range, p->range_count, p->hardware_ids,
-				     p->cpu_count);
+				     p->kind->own_cpus ? p->cpu_count : 0);
 	if (p->ikc_kernel < 0)
 		return shimos_refuse(c, p->ikc_kernel,
 				     "there are %u kernels on this machine, the most that can communicate: remove a partition first",
@@ -250,7 +246,7 @@ void partition_status(struct partition *p, struct shimos_status *out)
 		    sizeof(out->kernel_version));
 	strscpy_pad(out->cmdline, p->cmdline ?: "", sizeof(out->cmdline));
 	strscpy_pad(out->message, p->message, sizeof(out->message));
-	out->kind = partition_kind_number(p);
+	out->kind = p->kind->number;
 	out->reserved = 0;
 	out->budget_ns = p->budget_ns;
 	out->period_ns = p->period_ns;
