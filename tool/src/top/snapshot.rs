@@ -81,7 +81,7 @@ fn collect(
     let kernels = match (loader, &view) {
         (Some(loader), _) => {
             let list = device::all(loader).or_refuse("cannot list the partitions")?;
-            let kernel = |s: &Status| partition(s, number(&s.name), ran(loader, s));
+            let kernel = |s: &Status| partition(s, number(&s.name));
             list.iter().map(kernel).collect()
         }
         (None, Some(view)) => others(view),
@@ -102,16 +102,9 @@ fn collect(
     })
 }
 
-/// Time that its CPUs were not idle, from who knows it.
-fn ran(loader: &dyn Device, status: &Status) -> Option<u64> {
-    match status.kind {
-        Kind::Linux => (status.agent != 0).then_some(status.busy_ns),
-        // A detail: it may have been removed meanwhile.
-        Kind::Rt => loader.rt(status.id).ok().map(|rt| rt.ran_ns),
-    }
-}
-
-fn partition(status: &Status, number: Option<u32>, cpu_busy_ns: Option<u64>) -> Kernel {
+fn partition(status: &Status, number: Option<u32>) -> Kernel {
+    // Of a Linux its agent must say it, of a real-time program the layer does.
+    let known = status.kind == Kind::Rt || status.agent != 0;
     Kernel {
         name: status.name.clone(),
         number,
@@ -122,7 +115,7 @@ fn partition(status: &Status, number: Option<u32>, cpu_busy_ns: Option<u64>) -> 
         starts: status.starts,
         cpus: Some(status.cpus.len()),
         memory: Some(status.memory),
-        cpu_busy_ns,
+        cpu_busy_ns: known.then_some(status.busy_ns),
     }
 }
 
@@ -183,6 +176,6 @@ mod tests {
     fn one_that_hangs() {
         let mut status = fake::status("web");
         status.silent_ns = 7_500_000_000;
-        assert_eq!(partition(&status, None, None).state, "silent 7 s");
+        assert_eq!(partition(&status, None).state, "silent 7 s");
     }
 }
