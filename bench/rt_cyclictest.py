@@ -17,8 +17,7 @@ def cyclictest() -> Path:
         place.mkdir()
         with cache.lock("kernels"):
             kernels.update()
-        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", "rt-tests/trixie", cwd=place)
-        (package,) = place.glob("*.deb")
+        package = kernels.download("rt-tests/trixie", place)
         run("dpkg-deb", "-x", package, place / "unpacked")
         files.ext4(place / "unpacked", target, 1 << 20, "bench-rt")
         cache.remove(place)

@@ -107,13 +107,19 @@ def _resolve(flavour: str) -> str:
     return match[1]
 
 
+def download(package: str, place: Path) -> Path:
+    """Fetch a package of Debian's, which may name a suite, into an empty directory; its file."""
+    run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=place)
+    (file,) = place.glob("*.deb")
+    return file
+
+
 def _download(flavour: str, version: str) -> None:
     target = _KERNELS / flavour
     new = _KERNELS / f"{flavour}.new"
     cache.remove(new)
     new.mkdir(parents=True)
-    run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", f"linux-image-{version}", cwd=new)
-    (package,) = new.glob("*.deb")
+    package = download(f"linux-image-{version}", new)
     run("dpkg-deb", "-x", package, new / "unpacked")
     unpacked = new / "unpacked"
     (new / "lib").mkdir()

@@ -33,8 +33,7 @@ def checkpatch() -> Path:
         work = target.with_suffix(".work")
         cache.remove(work)
         work.mkdir()
-        run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=work)
-        (archive,) = work.glob("*.deb")
+        archive = kernels.download(package, work)
         target.mkdir()
         # A tar in a tar, of which three files are wanted.
         members = [f"{package}/scripts/{s}" for s in _SCRIPTS]
