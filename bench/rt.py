@@ -43,6 +43,7 @@ from lab import build, cache, progress
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.paths import CACHE
+from lab.stage import rt
 from lab.stage.partitions import PROGRAMS, WAIT_FOR
 from lab.stage.samples import Samples
 from tests.support import mutants
@@ -61,15 +62,9 @@ JOB = "python3 -m compileall -q -f /usr/lib/python3*/json /usr/lib/python3*/emai
 SLOWEST = 120
 
 IMAGE = "/root/latency.elf"
-_END = "/tmp/end"
-_UNTIL_END = f"while [ ! -e {_END} ]"
 _SPINNER = "nice -n 19 sh -c 'while :; do :; done'"
-_WORK = (
-    f"{_UNTIL_END}; do dd if=/dev/zero of=/tmp/zeroes bs=64k count=64; sync;"
-    " find / -xdev -type f | head -n 500 | xargs cat; /bin/true | cat; done"
-)
-_MASK = f"{_UNTIL_END}; do echo mask 0 2000 50 >/proc/layer; done"
-_BACKGROUND: dict[str, tuple[str, ...]] = {IDLE: (), WORK: (_WORK,), MASKED: (_WORK, _MASK)}
+_MASK = f"{rt.UNTIL_END}; do echo mask 0 2000 50 >/proc/layer; done"
+_BACKGROUND: dict[str, tuple[str, ...]] = {IDLE: (), WORK: (rt.WORK,), MASKED: (rt.WORK, _MASK)}
 
 #: Linux goes on until it has interrupts enabled, and the processor tells the layer when that is.
 WAITS = Mutation(
@@ -113,11 +108,11 @@ def prepare(machine: Machine) -> None:
 @contextmanager
 def busy(machine: Machine, load: str) -> Iterator[None]:
     """Linux does this meanwhile."""
-    machine.run(f"rm -f {_END} /tmp/load; touch /tmp/load")
+    machine.run(f"rm -f {rt.END} /tmp/load; touch /tmp/load")
     for work in _BACKGROUND[load]:
         machine.run(f"({work}) >/dev/null 2>&1 & echo $! >>/tmp/load")
     yield
-    machine.run(f"touch {_END}; [ ! -s /tmp/load ] || {WAIT_FOR} exit $(cat /tmp/load)", timeout=SLOWEST * 10)
+    machine.run(f"touch {rt.END}; [ ! -s /tmp/load ] || {WAIT_FOR} exit $(cat /tmp/load)", timeout=SLOWEST * 10)
 
 
 def exits(machine: Machine) -> tuple[int, float]:

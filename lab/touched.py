@@ -64,6 +64,7 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("lab/stage/kml*", _KML),
     ("lab/stage/traffic.py", (*_IKC, *_system("life"))),
     ("lab/stage/disks.py", _DISKS),
+    ("lab/stage/rt.py", (*_RT, *_PYTHON)),
     ("lab/stage/lan.py", (*_NETS, *_system("owner"))),
     ("lab/*", ALL),
     ("tests/support/*", ALL),

@@ -10,6 +10,7 @@ import pytest
 
 from lab.build import RT_ACTIVATIONS
 from lab.machine import Machine
+from lab.stage import rt
 from tests.support.tiers import REPETITION
 from tests.system.test_layer import assert_balanced, counts, do, leave, load, said
 
@@ -126,12 +127,9 @@ def test_limits(machine: Machine) -> None:
     leave(machine, [1])
 
 
-#: Disk, files and forks without end, as in the paper's figures 6 and 7.  Beside it something that
-#: keeps the CPU awake: while it sleeps, the emulator's clock goes on with the computer's.
-LOAD = (
-    "nice -n 19 sh -c 'while [ ! -e /tmp/end ]; do :; done' & (while [ ! -e /tmp/end ]; do dd if=/dev/zero of=/tmp/zeroes bs=64k count=64; sync;"
-    " find / -xdev -type f | head -n 500 | xargs cat; /bin/true | cat; done) >/dev/null 2>&1 &"
-)
+#: Work, and beside it something that keeps the CPU awake: while it sleeps, the emulator's clock goes on
+#: with the computer's.
+LOAD = f"nice -n 19 sh -c '{rt.UNTIL_END}; do :; done' & ({rt.WORK}) >/dev/null 2>&1 &"
 
 
 #: Of each 10 ms a program may have 4.
@@ -148,7 +146,7 @@ def under_load(machine: Machine, image: str, budget: str = "") -> Iterator[None]
     before = state(machine, 0)
     with beside(machine, image, 0, budget):
         yield
-    machine.run("touch /tmp/end; wait")
+    machine.run(f"touch {rt.END}; wait")
     assert_balanced(before, state(machine, 0))
     leave(machine, [0])
 
