@@ -110,7 +110,7 @@ TEETH = [
     tooth(
         "unknown-cause-believed",
         test_hostile.test_unknown_cause,
-        mutation("kernel/kloader/life.c", "if (cause >= SHIMOS_CAUSE_KILLED)", "if (false)"),
+        mutation("kernel/kloader/kind_linux.c", "return cause < SHIMOS_CAUSE_KILLED ?", "return true ?"),
         "the unknown cause was taken.*'cause': 'unknown'",
         partitions=["6.1"],
     ),
