@@ -15,7 +15,7 @@
 #include <linux/types.h>
 
 #define IKC_MAGIC		0x31434b49534f4d53ULL	/* "SMOSIKC1" */
-#define IKC_VERSION		2
+#define IKC_VERSION		3
 
 #define IKC_MAX_KERNELS		16	/* kernel 0 is the host */
 #define IKC_QUEUES		64	/* per kernel; see below */
@@ -147,6 +147,7 @@ struct ikc_facts {
 	__u32 incarnation;	/* counts the kernels that have had this number */
 	__u32 cpus;		/* 0 for the host: all that are no other kernel's */
 	__u64 cpu[IKC_MAX_CPUS];	/* hardware ids: the APIC id on x86 */
+	__u64 bell;		/* SHIMOS_BELL, of one that shares a CPU of the host's; or 0 */
 	__u32 ranges;
 	__u32 reserved;
 	struct ikc_range range[IKC_MAX_RANGES];	/* its memory, for page transfer */

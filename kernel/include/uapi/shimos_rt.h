@@ -25,6 +25,12 @@
  * no port and no MSR but those of FS and GS; RDTSC is the clock.  NMIs and machine checks
  * are Linux's.
  *
+ * It may take part in inter-kernel communication (shimos_ikc.h) as the kernel that struct
+ * shimos_shared names.  Chunk n of IKC's area is at SHIMOS_RT_IKC + n * IKC_CHUNK_SIZE, for
+ * all below struct shimos_rt_boot.ikc_chunks, and can be read and written, not run.  Its one
+ * bell is struct shimos_rt_boot.bell, which comes as SHIMOS_RT_BELL; to ring the host it makes
+ * SHIMOS_RT_CALL_RING.  It cannot ring other kernels.
+ *
  * Of the area at struct shimos_rt_boot.shared it uses the console, and rings when there is
  * output while @watchers is not 0; @message for its last words; and @request: by
  * SHIMOS_REQUEST_POWEROFF and the bell it is asked to end, which it does by
@@ -36,7 +42,7 @@
 #include <linux/types.h>
 
 #define SHIMOS_RT_MAGIC		0x3154524f4d494853ULL	/* "SHIMORT1" */
-#define SHIMOS_RT_VERSION	1
+#define SHIMOS_RT_VERSION	2
 
 /* Below is the boot record, and what the CPU reads: page tables, segments. */
 #define SHIMOS_RT_BOOT		0x1000
@@ -44,6 +50,9 @@
 
 #define SHIMOS_RT_MIN_MEMORY	(1ULL << 20)
 #define SHIMOS_RT_MAX_MEMORY	(1ULL << 30)
+
+/* Above all memory: IKC's area. */
+#define SHIMOS_RT_IKC		0x40000000
 
 #define SHIMOS_RT_CODE_SELECTOR	0x08
 #define SHIMOS_RT_DATA_SELECTOR	0x10
@@ -60,6 +69,9 @@ struct shimos_rt_boot {
 	__u64 memory;		/* bytes from address 0 */
 	__u64 shared;		/* address of struct shimos_shared */
 	__u64 cycles_per_second;	/* of RDTSC */
+	__u64 bell;		/* its own, as IKC's table wants it: a SHIMOS_BELL */
+	__u32 ikc_chunks;	/* how many it can use; grows before IKC's table says so */
+	__u32 reserved;
 };
 
 /*
@@ -76,7 +88,10 @@ enum shimos_rt_call {
 	SHIMOS_RT_CALL_READY,
 	/* It ends, by an enum shimos_rt_end; does not return. */
 	SHIMOS_RT_CALL_END,
-	/* Ring the host: somebody watches the console, and there is output. */
+	/*
+	 * Ring the host: somebody watches the console, and there is output; or IKC's table says
+	 * what there is to look at.
+	 */
 	SHIMOS_RT_CALL_RING,
 };
 
