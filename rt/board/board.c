@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The boot record, the console and the layer's calls. */
 #include <stdarg.h>
+#include "area.h"
 #include "text.h"
 #include "vectors.h"
 
@@ -8,6 +9,7 @@
 #define BOARD_FLAGS_IF	0x200
 
 static struct shimos_rt_boot board_boot;
+static const struct shimos_rt_boot *board_boot_place;	/* KLoader writes there yet */
 
 static struct shimos_shared *board_shared(void)
 {
@@ -124,6 +126,35 @@ bool board_asked_to_stop(void)
 	return BOARD_READ(board_shared()->request) == SHIMOS_REQUEST_POWEROFF;
 }
 
+/* ---- what IKC wants to know; area.h ---- */
+
+struct board_self board_self(void)
+{
+	return (struct board_self) {
+		.kernel = BOARD_READ(board_shared()->ikc_kernel),
+		.life = BOARD_READ(board_shared()->ikc_life),
+		.bell = board_boot.bell,
+	};
+}
+
+uint32_t board_chunks(void)
+{
+	/* pairs with KLoader's release: they are there */
+	return __atomic_load_n(&board_boot_place->ikc_chunks, __ATOMIC_ACQUIRE);
+}
+
+void *board_chunk(uint32_t number)
+{
+	return (void *)(SHIMOS_RT_IKC + (uintptr_t)number * IKC_CHUNK_SIZE);
+}
+
+void board_ring_host(void)
+{
+	board_call(SHIMOS_RT_CALL_RING, 0);
+}
+
+/* ---- beginning ---- */
+
 /**
  * board_start() - everything in C begins here
  */
@@ -133,8 +164,10 @@ void board_start(const struct shimos_rt_boot *boot)
 
 	board_vectors_load();
 	/* without it there is no console to complain on */
-	if (board_boot_readable(boot))
+	if (board_boot_readable(boot)) {
 		board_boot = *boot;
+		board_boot_place = boot;
+	}
 	if (complaint)
 		board_fail("%s", complaint);
 	board_program();

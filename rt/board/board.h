@@ -76,6 +76,12 @@ static inline void board_interrupts_on(void)
 	asm volatile("sti" : : : "memory");
 }
 
+/* Those that wait come now: after STI there is always one more instruction without them. */
+static inline void board_interrupts_take(void)
+{
+	asm volatile("sti\n\tnop\n\tcli" : : : "memory");
+}
+
 /*
  * Linux may run until the next interrupt.  Who looks with interrupts off whether there is
  * something to do misses none: they come only between the two instructions.

@@ -218,6 +218,7 @@ int main(int argc, char **argv)
 		.memory = CORE_MEMORY,
 		.shared = CORE_SHARED,
 		.cycles_per_second = cycles_per_second,
+		.ikc_chunks = 0,	/* there is no IKC */
 	};
 	core.process = fork();
 	if (!core.process)
