@@ -39,6 +39,13 @@ void __attribute__((noreturn)) core_broken(const char *format, ...);
 /* load.c */
 __u64 core_load(const char *file);
 void core_protect(const char *file);
+/* talk.c */
+void core_talk(struct shimos_rt_boot *boot, struct shimos_shared *shared, const char *with,
+	       __u64 messages);
+void core_talk_rung(void);
+bool core_talk_turn(const struct core *core);
+bool core_talk_over(void);
+void core_talk_say(void);
 /* cpu.c */
 void core_raise(struct core *core, unsigned int vector, const __u64 *error);
 bool core_instruction(struct core *core);

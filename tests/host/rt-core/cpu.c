@@ -120,6 +120,9 @@ static void cpu_call(struct core *core)
 	case SHIMOS_RT_CALL_END:
 		core->ended = argument;
 		break;
+	case SHIMOS_RT_CALL_RING:
+		core_talk_rung();
+		break;
 	default:
 		core_broken("there is no call %llu", core->regs.rax);
 	}

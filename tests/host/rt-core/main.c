@@ -3,9 +3,10 @@
  * Runs a real-time image in a process, with this one as its layer: no machine is needed to see
  * an RTOS switch tasks.  `make check-rt`.
  *
- *	core IMAGE stopped|failed [MILLISECONDS]
+ *	core IMAGE stopped|failed [MILLISECONDS [echo|flood MESSAGES]]
  *
- * After that long it is asked to stop.  What it wrote on its console goes to the output.
+ * After that long, if it is not 0, it is asked to stop.  With MESSAGES a host talks to it, see
+ * talk.c, and it is asked when that is over.  What it wrote on its console goes to the output.
  */
 #include <errno.h>
 #include <signal.h>
@@ -124,6 +125,10 @@ static bool halted(timer_t timer)
 	core.regs.rip++;
 	core.shadow = false;
 	while (!core.bell && !(core.deadline && core_now() >= core.deadline)) {
+		if (core_talk_turn(&core)) {
+			core.bell = true;
+			break;
+		}
 		set_alarm(timer);
 		usleep(100);
 		if (elapsed() > TOO_LONG)
@@ -191,7 +196,7 @@ static void run(timer_t timer, double stop_after)
 			exception(stopped);
 		if (elapsed() > TOO_LONG)
 			core_broken("it does not end");
-		if (stop_after && elapsed() > stop_after && !shared->request) {
+		if (((stop_after && elapsed() > stop_after) || core_talk_over()) && !shared->request) {
 			shared->request = SHIMOS_REQUEST_POWEROFF;
 			core.bell = true;
 		}
@@ -207,7 +212,7 @@ int main(int argc, char **argv)
 	int wanted;
 
 	if (argc < 3)
-		core_broken("usage: core IMAGE stopped|failed [MILLISECONDS]");
+		core_broken("usage: core IMAGE stopped|failed [MILLISECONDS [echo|flood MESSAGES]]");
 	wanted = strcmp(argv[2], "failed") ? SHIMOS_RT_END_STOPPED : SHIMOS_RT_END_FAILED;
 	measure_clock();
 	entry = core_load(argv[1]);
@@ -218,8 +223,10 @@ int main(int argc, char **argv)
 		.memory = CORE_MEMORY,
 		.shared = CORE_SHARED,
 		.cycles_per_second = cycles_per_second,
-		.ikc_chunks = 0,	/* there is no IKC */
+		.ikc_chunks = 0,	/* there is no IKC, unless */
 	};
+	if (argc > 5)
+		core_talk(boot, shared, argv[4], strtoull(argv[5], NULL, 0));
 	core.process = fork();
 	if (!core.process)
 		image_process(argv[1]);
@@ -236,6 +243,7 @@ int main(int argc, char **argv)
 	timer_delete(timer);
 	kill(core.process, SIGKILL);
 	say_console();
+	core_talk_say();
 	if (core.ended != wanted || (wanted == SHIMOS_RT_END_STOPPED && !core.ready)) {
 		printf("%s ended by %d%s\n", argv[1], core.ended, core.ready ? "" : ", not ready");
 		return 1;

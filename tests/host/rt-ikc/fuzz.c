@@ -34,7 +34,7 @@ static void host_turn(void)
 		host.sent++;
 	}
 	if (ikc_must_ring(&end.out)) {
-		ikc_fetch_or64(&host_entry(NUMBER)->pending[BOARD_HOST].queues,
+		ikc_fetch_or64(&host_entry(NUMBER)->pending[HOST].queues,
 			       1ULL << (IKC_FIRST_CHANNEL + CHANNEL));
 		client.asleep = false;
 	}
@@ -88,10 +88,10 @@ void fuzz_talk(__u64 seed)
 	__u64 *pending;
 
 	random_seed(seed);
-	world_join();
+	client_join();
 	MUST(!board_ikc_open(CHANNEL, OTHER, SLOTS, SIZE));
 	MUST(!host_open(&end, OTHER, CHANNEL, SLOTS, SIZE) && !host_connect(&end));
-	pending = &host_entry(BOARD_HOST)->pending[NUMBER].queues;
+	pending = &host_entry(HOST)->pending[NUMBER].queues;
 	while (client.got < MESSAGES || host.got < MESSAGES) {
 		MUST(!client.asleep || !host.asleep);
 		MUST(++turns < 100 * MESSAGES);
@@ -122,7 +122,7 @@ static __u32 spiteful(void)
 	case 2:
 		return random_below(2);
 	case 3:
-		return ikc_owner(random_below(2) ? NUMBER : BOARD_HOST, random_below(2) ? LIFE : HOST_LIFE);
+		return ikc_owner(random_below(2) ? NUMBER : HOST, random_below(2) ? LIFE : HOST_LIFE);
 	case 4:
 		return random_below(2 * IKC_SPANS) << IKC_SPAN_SHIFT;
 	case 5:
@@ -147,7 +147,7 @@ static __u32 *somewhere(void)
 
 	switch (random_below(8)) {
 	case 0:
-		return (__u32 *)host_entry(BOARD_HOST) + random_below(sizeof(struct ikc_kernel) / 4);
+		return (__u32 *)host_entry(HOST) + random_below(sizeof(struct ikc_kernel) / 4);
 	case 1:
 		return (__u32 *)host_entry(NUMBER) + random_below(sizeof(struct ikc_kernel) / 4);
 	case 2:
@@ -243,10 +243,10 @@ static void host_step(void)
 static void begin(__u64 seed)
 {
 	random_seed(seed);
-	world_join();
+	client_join();
 	MUST(!board_ikc_open(CHANNEL, OTHER, SLOTS, SIZE));
 	MUST(!board_ikc_open(CHANNEL + 1, OTHER + 1, SLOTS, SIZE));
-	world.hostile = true;
+	board.hostile = true;
 }
 
 void fuzz_between(__u64 seed)
@@ -261,8 +261,8 @@ void fuzz_between(__u64 seed)
 			WRITE_ONCE(*somewhere(), spiteful());
 		/* so that it gets further than to find the host gone */
 		if (!random_below(4)) {
-			world.area->facts[BOARD_HOST].state = IKC_UP;
-			world.area->facts[BOARD_HOST].life = host_entry(BOARD_HOST)->ready = HOST_LIFE;
+			world.area->facts[HOST].state = IKC_UP;
+			world.area->facts[HOST].life = host_entry(HOST)->ready = HOST_LIFE;
 		}
 		client_step();
 	}

@@ -1,55 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
-/* A host, by the same ring and allocator as the real one, and what is below the client. */
-#include "test.h"
+#include "host.h"
 
 struct world world;
 static uint32_t host_events;	/* at the last host_poked() */
-
-/* ---- what the client asks of board.c ---- */
-
-struct board_self board_self(void)
-{
-	return world.self;
-}
-
-uint32_t board_chunks(void)
-{
-	return __atomic_load_n(&world.exist, __ATOMIC_ACQUIRE);
-}
-
-void *board_chunk(uint32_t number)
-{
-	MUST(number < IKC_MAX_CHUNKS && number < world.heap.mapped);
-	return world.heap.chunk[number];
-}
-
-/* Whatever it rings for: who says that it is ready has said everything else before. */
-void board_ring_host(void)
-{
-	const struct ikc_kernel *entry = host_entry(world.self.kernel);
-
-	world.rung++;
-	if (world.hostile || __atomic_load_n(&entry->ready, __ATOMIC_ACQUIRE) != world.self.life)
-		return;
-	MUST(entry->bells == 1 && entry->bell[0] == world.self.bell);
-	MUST(entry->page_size == 4096 && entry->version == IKC_VERSION && entry->chunks);
-}
-
-uint64_t board_cycles_per_second(void)
-{
-	return world.cycles_per_second;
-}
 
 /* ---- the world ---- */
 
 static void world_add_chunk(unsigned int reserved)
 {
 	struct ikc_heap *heap = &world.heap;
-	void *chunk;
+	void *chunk = world_memory(heap->mapped);
 
-	if (posix_memalign(&chunk, 4096, IKC_CHUNK_SIZE))
-		abort();
-	memset(chunk, 0, IKC_CHUNK_SIZE);
 	ikc_chunk_init(chunk, reserved);
 	heap->chunk[heap->mapped++] = chunk;
 }
@@ -60,9 +21,8 @@ void world_begin(void)
 
 	world_add_chunk(IKC_RESERVED_SPANS);
 	world.exist = 1;
-	world.self = (struct board_self) { .kernel = NUMBER, .life = LIFE, .bell = BELL };
 	world.heap.chunks = 1;
-	world.heap.owner = ikc_owner(BOARD_HOST, HOST_LIFE);
+	world.heap.owner = ikc_owner(HOST, HOST_LIFE);
 	area = (void *)((char *)world.heap.chunk[0] + IKC_AREA_SPAN * IKC_SPAN_SIZE);
 	*area = (struct ikc_area) {
 		.magic = IKC_MAGIC,
@@ -70,19 +30,11 @@ void world_begin(void)
 		.size = sizeof(*area),
 		.chunks = 1,
 		.usable = 1,
-		.facts[BOARD_HOST] = { .state = IKC_UP, .life = HOST_LIFE },
+		.facts[HOST] = { .state = IKC_UP, .life = HOST_LIFE },
 		.facts[NUMBER] = { .state = IKC_UP, .life = LIFE },
-		.kernel[BOARD_HOST] = { .ready = HOST_LIFE, .page_size = 4096 },
+		.kernel[HOST] = { .ready = HOST_LIFE, .page_size = 4096 },
 	};
 	world.area = area;
-}
-
-void world_join(void)
-{
-	world_begin();
-	MUST(!board_ikc_join());
-	MUST(settle());
-	host_poked();
 }
 
 void world_grow(void)
@@ -123,24 +75,24 @@ static struct ikc_port *port_at(unsigned int receiver, unsigned int sender, unsi
 
 struct ikc_port *port_to_client(unsigned int channel)
 {
-	return port_at(NUMBER, BOARD_HOST, channel);
+	return port_at(NUMBER, HOST, channel);
 }
 
 struct ikc_port *port_to_host(unsigned int channel)
 {
-	return port_at(BOARD_HOST, NUMBER, channel);
+	return port_at(HOST, NUMBER, channel);
 }
 
 bool host_heard(unsigned int channel)
 {
 	__u64 bit = 1ULL << (IKC_FIRST_CHANNEL + channel);
 
-	return ikc_fetch_andnot64(&host_entry(BOARD_HOST)->pending[NUMBER].queues, bit) & bit;
+	return ikc_fetch_andnot64(&host_entry(HOST)->pending[NUMBER].queues, bit) & bit;
 }
 
 bool host_poked(void)
 {
-	uint32_t events = READ_ONCE(host_entry(BOARD_HOST)->events);
+	uint32_t events = READ_ONCE(host_entry(HOST)->events);
 	bool poked = events != host_events;
 
 	host_events = events;
@@ -234,17 +186,7 @@ bool host_send(struct host_end *end, const void *data, uint32_t len)
 	if (!host_write(end, data, len))
 		return false;
 	if (ikc_must_ring(&end->out))
-		ikc_fetch_or64(&host_entry(NUMBER)->pending[BOARD_HOST].queues,
+		ikc_fetch_or64(&host_entry(NUMBER)->pending[HOST].queues,
 			       1ULL << (IKC_FIRST_CHANNEL + end->other));
 	return true;
-}
-
-bool settle(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < 1000; i++)
-		if (!board_ikc_serve())
-			return true;
-	return false;
 }

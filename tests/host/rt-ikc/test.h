@@ -5,65 +5,23 @@
 
 #include "area.h"
 #include "check.h"
+#include "host.h"
 
-#define NUMBER	3		/* of the kernel that the client is, */
-#define LIFE	7		/* and which life this is */
-#define HOST_LIFE	5
-#define BELL	SHIMOS_BELL(1, 0xf1)
+/* ---- board.c: what KLoader and the layer say, made up ---- */
 
-/* ---- host.c: a host, and what KLoader and the layer say, all made up ---- */
-
-struct world {
-	uint32_t exist;			/* chunks, by the boot record */
+struct board {
 	struct board_self self;
 	uint64_t cycles_per_second;
 	unsigned int rung;		/* how often the host was rung */
 	bool hostile;			/* the area may say anything */
-	struct ikc_area *area;
-	struct ikc_heap heap;		/* the host's view */
 };
 
-extern struct world world;
+extern struct board board;
 
-/* A program of the host's with its two rings. */
-struct host_end {
-	unsigned int own, other;	/* channels here and there */
-	uint32_t in_offset, out_offset;	/* 0: not open, not connected */
-	struct ikc_consumer in;
-	struct ikc_producer out;
-};
-
-void world_begin(void);
-/* The same, and the client has joined. */
-void world_join(void);
-/* Another chunk, as KLoader makes it: the boot record says so before the table. */
-void world_grow(void);
-/* Use what all have mapped. */
-void world_use(void);
-/* Take all memory that can be given. */
-void world_fill(void);
-
-struct ikc_kernel *host_entry(unsigned int kernel);
-/* Where the host's packets for the client go, and the client's for the host. */
-struct ikc_port *port_to_client(unsigned int channel);
-struct ikc_port *port_to_host(unsigned int channel);
-/* Has the client rung for this queue since the last time? */
-bool host_heard(unsigned int channel);
-/* Has it asked to look at the table? */
-bool host_poked(void);
-/* Make the client look. */
-void host_poke(void);
-
-int host_open(struct host_end *end, unsigned int own, unsigned int other, uint32_t slots,
-	      uint32_t slot_size);
-int host_connect(struct host_end *end);
-void host_close(struct host_end *end);
-bool host_write(struct host_end *end, const void *data, uint32_t len);
-/* The length, or a negative error. */
-int host_read(struct host_end *end, void *data, uint32_t size);
-/* Write, and ring if it must. */
-bool host_send(struct host_end *end, const void *data, uint32_t len);
-
+/* Begin a world. */
+void client_begin(void);
+/* The same, and join. */
+void client_join(void);
 /* Serve until there is nothing more to do; false: there is no end to it. */
 bool settle(void);
 

@@ -11,7 +11,7 @@ static struct host_end end;
 
 static void open_both(void)
 {
-	world_join();
+	client_join();
 	CHECK(!board_ikc_open(CHANNEL, OTHER, SLOTS, SIZE));
 	CHECK(host_poked() && port_to_client(CHANNEL)->life == HOST_LIFE);
 	CHECK(!host_open(&end, OTHER, CHANNEL, SLOTS, SIZE) && !host_connect(&end));
@@ -36,8 +36,8 @@ void test_talk(void)
 	for (n = 0; n < 5 * SLOTS; n++) {
 		/* the client sleeps: it is rung once, and for the first only */
 		CHECK(host_send(&end, &n, sizeof(n)));
-		CHECK(host_entry(NUMBER)->pending[BOARD_HOST].queues);
-		CHECK(settle() && !host_entry(NUMBER)->pending[BOARD_HOST].queues);
+		CHECK(host_entry(NUMBER)->pending[HOST].queues);
+		CHECK(settle() && !host_entry(NUMBER)->pending[HOST].queues);
 		CHECK(!board_ikc_arm(CHANNEL));
 		CHECK(!client_read(&number) && number == n);
 		CHECK(client_read(&number) == -EAGAIN && board_ikc_arm(CHANNEL));
@@ -77,7 +77,7 @@ void test_misuse(void)
 {
 	uint64_t number;
 
-	world_join();
+	client_join();
 	CHECK(board_ikc_open(IKC_ECHO_CHANNEL, 1, SLOTS, SIZE) == -EINVAL);
 	CHECK(board_ikc_open(~0U, 1, SLOTS, SIZE) == -EINVAL);
 	CHECK(board_ikc_open(CHANNEL, IKC_CHANNELS, SLOTS, SIZE) == -EINVAL);
@@ -109,7 +109,7 @@ void test_attach(void)
 	struct ikc_ring *ring;
 	uint32_t foreign;
 
-	world_join();
+	client_join();
 	port = port_to_host(OTHER);
 	CHECK(!board_ikc_open(CHANNEL, OTHER, SLOTS, SIZE));
 	CHECK(!host_open(&end, OTHER, CHANNEL, SLOTS, SIZE));
@@ -246,7 +246,7 @@ void test_host_dies(void)
 	open_both();
 	CHECK(!board_ikc_write(CHANNEL, &number, 8));
 	echo = port_to_client(IKC_ECHO_CHANNEL)->ring;
-	world.area->facts[BOARD_HOST].state = IKC_DOWN;
+	world.area->facts[HOST].state = IKC_DOWN;
 	host_poke();
 	CHECK(settle() && !port_to_host(OTHER)->attached && !port_to_client(CHANNEL)->ring);
 	CHECK(!port_to_client(IKC_ECHO_CHANNEL)->ring && echo);
@@ -255,19 +255,19 @@ void test_host_dies(void)
 	CHECK(board_ikc_write(CHANNEL, &number, 8) == -EHOSTDOWN);
 	CHECK(board_ikc_arm(CHANNEL) && board_ikc_wait_for_room(CHANNEL));
 	/* up by one word, but not by the other */
-	world.area->facts[BOARD_HOST].state = IKC_UP;
-	world.area->facts[BOARD_HOST].life = HOST_LIFE + 1;
+	world.area->facts[HOST].state = IKC_UP;
+	world.area->facts[HOST].life = HOST_LIFE + 1;
 	host_poke();
 	CHECK(settle() && !port_to_client(CHANNEL)->ring);
-	world.area->facts[BOARD_HOST].life = host_entry(BOARD_HOST)->ready = 0x10000 + HOST_LIFE;
+	world.area->facts[HOST].life = host_entry(HOST)->ready = 0x10000 + HOST_LIFE;
 	host_poke();
 	CHECK(settle() && !port_to_client(CHANNEL)->ring);
-	world.area->facts[BOARD_HOST].life = host_entry(BOARD_HOST)->ready = HOST_LIFE + 1;
+	world.area->facts[HOST].life = host_entry(HOST)->ready = HOST_LIFE + 1;
 	host_poke();
 	CHECK(settle() && port_to_client(CHANNEL)->ring);
 	CHECK(port_to_client(CHANNEL)->life == HOST_LIFE + 1);
 	CHECK(port_to_client(IKC_ECHO_CHANNEL)->life == HOST_LIFE + 1);
 	/* it leaves while nobody looks */
-	host_entry(BOARD_HOST)->ready = 0;
+	host_entry(HOST)->ready = 0;
 	CHECK(board_ikc_write(CHANNEL, &number, 8) == -EHOSTDOWN);
 }

@@ -56,7 +56,7 @@ void test_echo(void)
 	union message answer;
 	uint32_t len, n;
 
-	world_join();
+	client_join();
 	connect_echo();
 	for (len = sizeof(struct ikc_echo_message); len <= ROOM; len += 31) {
 		say(IKC_ECHO, OWN, len, len);
@@ -122,29 +122,29 @@ void test_echo_sleep(void)
 	unsigned int n, turns;
 	uint64_t begin;
 
-	world_join();
+	client_join();
 	connect_echo();
 	CHECK(ikc_arm(&end.in));
-	world.cycles_per_second = ~0ULL;
+	board.cycles_per_second = ~0ULL;
 	say(IKC_SINK, OWN, 1, 100);
-	CHECK(host_entry(NUMBER)->pending[BOARD_HOST].queues);
+	CHECK(host_entry(NUMBER)->pending[HOST].queues);
 	for (n = 0; n < 1000; n++)
 		CHECK(board_ikc_serve());
 	/* awake: it needs no bell, and neither does who gets an answer at once */
 	say(IKC_ECHO, OWN, 2, 100);
 	CHECK(board_ikc_serve() && host_heard(OWN) && heard(2, 100));
-	CHECK(!host_entry(NUMBER)->pending[BOARD_HOST].queues);
+	CHECK(!host_entry(NUMBER)->pending[HOST].queues);
 	say(IKC_ECHO, OWN, 3, 100);
 	CHECK(board_ikc_serve() && !host_heard(OWN) && heard(3, 100));
 	/* its time is over */
-	world.cycles_per_second = 0;
+	board.cycles_per_second = 0;
 	CHECK(!board_ikc_serve() && !board_ikc_serve());
 	say(IKC_ECHO, OWN, 4, 100);
-	CHECK(host_entry(NUMBER)->pending[BOARD_HOST].queues && board_ikc_serve() && heard(4, 100));
+	CHECK(host_entry(NUMBER)->pending[HOST].queues && board_ikc_serve() && heard(4, 100));
 	CHECK(!board_ikc_serve());
 
 	/* 20 us of a clock of 1 GHz, at least */
-	world.cycles_per_second = 1000000000;
+	board.cycles_per_second = 1000000000;
 	say(IKC_SINK, OWN, 1, 100);
 	CHECK(board_ikc_serve());
 	begin = board_now();
@@ -163,7 +163,7 @@ void test_echo_broken(void)
 	struct ikc_port *port;
 	uint32_t ring;
 
-	world_join();
+	client_join();
 	port = port_to_client(IKC_ECHO_CHANNEL);
 	connect_echo();
 	ring = port->ring;

@@ -6,24 +6,24 @@ void test_join(void)
 {
 	const struct ikc_kernel *me;
 
-	world_begin();
+	client_begin();
 	me = host_entry(NUMBER);
-	CHECK(!board_ikc_serve() && !world.rung);
+	CHECK(!board_ikc_serve() && !board.rung);
 	CHECK(board_ikc_open(1, 1, 16, 64) == -ENODEV);
 	CHECK(!board_ikc_join());
 	CHECK(me->ready == LIFE && me->version == IKC_VERSION && me->page_size == 4096);
 	CHECK(me->bells == 1 && me->bell[0] == BELL && me->chunks == 1 && !me->holds);
-	CHECK(host_poked() && world.rung);
+	CHECK(host_poked() && board.rung);
 	CHECK(board_ikc_join() == -EALREADY);
 	CHECK(settle());
 	CHECK(port_to_client(IKC_ECHO_CHANNEL)->ring);
 	CHECK(port_to_client(IKC_ECHO_CHANNEL)->life == HOST_LIFE);
 	/* nothing new: nobody is rung */
 	host_poked();
-	world.rung = 0;
-	CHECK(settle() && !host_poked() && !world.rung);
+	board.rung = 0;
+	CHECK(settle() && !host_poked() && !board.rung);
 	host_poke();
-	CHECK(settle() && !host_poked() && !world.rung);
+	CHECK(settle() && !host_poked() && !board.rung);
 }
 
 /* Nothing was written, and nobody rung. */
@@ -35,7 +35,7 @@ static void refused(int error)
 	CHECK(board_ikc_join() == error);
 	CHECK(strcmp(board_ikc_explain(error), board_ikc_explain(-1)));
 	CHECK(!memcmp(before, world.heap.chunk[0], IKC_CHUNK_SIZE));
-	CHECK(!board_ikc_serve() && !world.rung);
+	CHECK(!board_ikc_serve() && !board.rung);
 	free(before);
 }
 
@@ -49,15 +49,15 @@ static void refused(int error)
 
 void test_refused(void)
 {
-	world_begin();
+	client_begin();
 	REFUSED(-ENODEV, world.exist, 0);
-	REFUSED(-EPROTO, world.self.kernel, BOARD_HOST);
-	REFUSED(-EPROTO, world.self.kernel, IKC_MAX_KERNELS);
-	REFUSED(-EPROTO, world.self.kernel, ~0U);
-	REFUSED(-EPROTO, world.self.life, 0);
-	REFUSED(-EPROTO, world.self.life, 0x10000);
-	REFUSED(-EPROTO, world.self.bell, 0);
-	REFUSED(-EPROTO, world.self.bell, BELL & ~SHIMOS_BELL_READY);
+	REFUSED(-EPROTO, board.self.kernel, HOST);
+	REFUSED(-EPROTO, board.self.kernel, IKC_MAX_KERNELS);
+	REFUSED(-EPROTO, board.self.kernel, ~0U);
+	REFUSED(-EPROTO, board.self.life, 0);
+	REFUSED(-EPROTO, board.self.life, 0x10000);
+	REFUSED(-EPROTO, board.self.bell, 0);
+	REFUSED(-EPROTO, board.self.bell, BELL & ~SHIMOS_BELL_READY);
 	REFUSED(-EPROTO, world.area->magic, IKC_MAGIC + 1);
 	REFUSED(-EPROTO, world.area->version, IKC_VERSION - 1);
 	REFUSED(-EPROTO, world.area->version, IKC_VERSION + 1);
@@ -70,7 +70,7 @@ void test_growth(void)
 	const struct ikc_kernel *me;
 	uint32_t chunk;
 
-	world_join();
+	client_join();
 	me = host_entry(NUMBER);
 	/* said at once, but not given from before all have it */
 	world_grow();
@@ -101,7 +101,7 @@ void test_growth(void)
 /* A ring for which there is no memory comes when there is. */
 void test_no_memory(void)
 {
-	world_begin();
+	client_begin();
 	world_fill();
 	CHECK(!board_ikc_join() && settle());
 	CHECK(world.area->wanted == 1 && !port_to_client(IKC_ECHO_CHANNEL)->ring);
