@@ -153,6 +153,11 @@ void board_ring_host(void)
 	board_call(SHIMOS_RT_CALL_RING, 0);
 }
 
+uint64_t board_clock(void)
+{
+	return board_now();
+}
+
 /* ---- beginning ---- */
 
 /**

@@ -4,7 +4,7 @@
 
 #define ECHO_SLOT	1024
 #define ECHO_SLOTS	((IKC_ALLOC_MAX - IKC_RING_HEADER) / ECHO_SLOT)
-#define ECHO_AT_ONCE	64	/* messages, then the program has its turn */
+#define ECHO_AT_ONCE	32	/* messages, then the program has its turn */
 #define ECHO_POLLS	50000	/* part of a second that it looks on before it waits for the bell */
 
 struct board_echo_buffer {
@@ -67,9 +67,9 @@ static bool board_echo_stay(void)
 	if (board_echo.state == ECHO_ASLEEP)
 		return false;
 	if (board_echo.state == ECHO_BUSY)
-		board_echo.since = board_now();
+		board_echo.since = board_clock();
 	board_echo.state = ECHO_POLLING;
-	if (board_now() - board_echo.since < board_cycles_per_second() / ECHO_POLLS)
+	if (board_clock() - board_echo.since < board_cycles_per_second() / ECHO_POLLS)
 		return true;
 	if (!board_rx_arm(&board_echo.rx, IKC_ECHO_CHANNEL))
 		return true;

@@ -12,7 +12,8 @@
  *		board_interrupts_off();
  *	}
  *
- * Who looks with interrupts off whether there is something to do misses no doorbell: it ends
+ * One with channels looks at them as well, and halts only when board_ikc_arm() and, if it waits
+ * for that, board_ikc_wait_for_room() allow it.  Who looks with interrupts off whether there is something to do misses no doorbell: it ends
  * board_idle().  All of this is for one task, and not for handlers.
  */
 #ifndef _RT_IKC_H

@@ -41,9 +41,17 @@ void board_ring_host(void)
 	MUST(entry->page_size == 4096 && entry->version == IKC_VERSION && entry->chunks);
 }
 
+/* The client asks before it arms: something may come just then. */
 uint64_t board_cycles_per_second(void)
 {
+	if (board.meanwhile)
+		board.meanwhile();
 	return board.cycles_per_second;
+}
+
+uint64_t board_clock(void)
+{
+	return board.now;
 }
 
 /* ---- beginning, and going on ---- */

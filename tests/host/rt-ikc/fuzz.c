@@ -84,7 +84,7 @@ static void client_turn(void)
 
 void fuzz_talk(__u64 seed)
 {
-	unsigned int turns = 0;
+	unsigned int turns = 0, rung = 0;
 	__u64 *pending;
 
 	random_seed(seed);
@@ -99,7 +99,10 @@ void fuzz_talk(__u64 seed)
 			client_turn();
 		else
 			host_turn();
-		/* rung for what it did not open it goes on sleeping */
+		/* rung for what it did not open it goes on sleeping; the bit alone rings nobody */
+		if (board.rung == rung)
+			continue;
+		rung = board.rung;
 		if (ikc_fetch_andnot64(pending, ~0ULL) &
 		    (1ULL << (IKC_FIRST_CHANNEL + CHANNEL) | 1ULL << (IKC_FIRST_CHANNEL + OTHER)))
 			host.asleep = false;

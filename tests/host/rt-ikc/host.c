@@ -37,10 +37,15 @@ void world_begin(void)
 	world.area = area;
 }
 
-void world_grow(void)
+void world_add(void)
 {
 	world_add_chunk(1);
 	__atomic_store_n(&world.exist, world.heap.mapped, __ATOMIC_RELEASE);
+}
+
+void world_grow(void)
+{
+	world_add();
 	WRITE_ONCE(world.area->chunks, world.heap.mapped);
 	host_poke();
 }
@@ -59,6 +64,16 @@ void world_fill(void)
 	for (; size >= 256; size /= 2)
 		while (ikc_heap_alloc(&world.heap, size))
 			;
+}
+
+unsigned int client_blocks(void)
+{
+	unsigned int count = 0;
+	uint64_t at;
+
+	for (at = 0; at < (uint64_t)world.heap.mapped * IKC_CHUNK_SIZE; at += 256)
+		count += ikc_heap_owner(&world.heap, at) == ikc_owner(NUMBER, LIFE);
+	return count;
 }
 
 struct ikc_kernel *host_entry(unsigned int kernel)
@@ -106,9 +121,10 @@ void host_poke(void)
 
 /* ---- its programs ---- */
 
-static void *host_pointer(uint32_t offset)
+struct ikc_ring *host_ring(uint32_t offset)
 {
-	return (char *)world.heap.chunk[offset / IKC_CHUNK_SIZE] + offset % IKC_CHUNK_SIZE;
+	return (struct ikc_ring *)((char *)world.heap.chunk[offset / IKC_CHUNK_SIZE] +
+				   offset % IKC_CHUNK_SIZE);
 }
 
 int host_open(struct host_end *end, unsigned int own, unsigned int other, uint32_t slots,
@@ -122,7 +138,7 @@ int host_open(struct host_end *end, unsigned int own, unsigned int other, uint32
 	end->in_offset = ikc_heap_alloc(&world.heap, bytes);
 	if (!end->in_offset)
 		return -ENOMEM;
-	ring = host_pointer(end->in_offset);
+	ring = host_ring(end->in_offset);
 	memset(ring, 0, bytes);
 	ikc_ring_init(ring, slots, slot_size);
 	ikc_consumer_init(&end->in, ring, slots, slot_size);
@@ -147,7 +163,7 @@ int host_connect(struct host_end *end)
 	if (READ_ONCE(port->ring) != offset ||
 	    ikc_heap_owner(&world.heap, offset) != ikc_owner(NUMBER, LIFE) || offset % 4096)
 		return -EPROTO;
-	ret = ikc_producer_init(&end->out, host_pointer(offset), ikc_heap_size(&world.heap, offset));
+	ret = ikc_producer_init(&end->out, host_ring(offset), ikc_heap_size(&world.heap, offset));
 	if (!ret)
 		end->out_offset = offset;
 	return ret;

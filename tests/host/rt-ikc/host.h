@@ -35,7 +35,8 @@ struct host_end {
 /* The user's: zeroed memory for a chunk. */
 void *world_memory(uint32_t number);
 void world_begin(void);
-/* Another chunk, as KLoader makes it: the boot record says so before the table. */
+/* Another chunk: the boot record says so; and then the table as well, as KLoader does. */
+void world_add(void);
 void world_grow(void);
 /* Use what all have mapped. */
 void world_use(void);
@@ -50,9 +51,12 @@ struct ikc_port *port_to_host(unsigned int channel);
 bool host_heard(unsigned int channel);
 /* Has it asked to look at the table? */
 bool host_poked(void);
+/* How many blocks are the client's. */
+unsigned int client_blocks(void);
 /* Make the client look. */
 void host_poke(void);
 
+struct ikc_ring *host_ring(uint32_t offset);
 int host_open(struct host_end *end, unsigned int own, unsigned int other, uint32_t slots,
 	      uint32_t slot_size);
 int host_connect(struct host_end *end);

@@ -18,7 +18,7 @@ static void finish(void)
 	total[0] += checks_passed;
 	total[1] += checks_failed;
 	fflush(stdout);
-	_exit(checks_failed != 0);
+	_exit(0);
 }
 
 static void wait_for(pid_t child, const char *name)
@@ -27,7 +27,8 @@ static void wait_for(pid_t child, const char *name)
 
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		abort();
-	if (WIFEXITED(status) && WEXITSTATUS(status) <= 1)
+	/* the sanitizers, too, end a process by a status */
+	if (!status)
 		return;
 	printf("%s: ended by status 0x%x\n", name, status);
 	total[1]++;
@@ -80,6 +81,7 @@ int main(void)
 	APART(test_join);
 	APART(test_refused);
 	APART(test_growth);
+	APART(test_pages);
 	APART(test_no_memory);
 	APART(test_talk);
 	APART(test_misuse);

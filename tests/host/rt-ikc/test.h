@@ -11,8 +11,9 @@
 
 struct board {
 	struct board_self self;
-	uint64_t cycles_per_second;
+	uint64_t cycles_per_second, now;
 	unsigned int rung;		/* how often the host was rung */
+	void (*meanwhile)(void);	/* comes when it asks for its clock */
 	bool hostile;			/* the area may say anything */
 };
 
@@ -30,6 +31,7 @@ bool settle(void);
 void test_join(void);
 void test_refused(void);
 void test_growth(void);
+void test_pages(void);
 void test_no_memory(void);
 void test_talk(void);
 void test_misuse(void);

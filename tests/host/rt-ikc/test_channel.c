@@ -27,6 +27,32 @@ static int client_read(uint64_t *number)
 	return ret;
 }
 
+static void read_some(unsigned int n)
+{
+	uint64_t number;
+
+	while (n--)
+		CHECK(!client_read(&number));
+}
+
+/* The room that it waits for is made by what is read before the client wants to sleep. */
+static void ask_for_room_late(void)
+{
+	uint64_t number;
+
+	while (!client_read(&number))
+		;
+	CHECK(board_ikc_arm(CHANNEL));
+	while (host_send(&end, &number, sizeof(number)))
+		;
+	CHECK(ikc_wait_for_room(&end.out));
+	read_some(5);
+	CHECK(!board_ikc_arm(CHANNEL) && !host_heard(CHANNEL));
+	read_some(3);
+	CHECK(!host_heard(CHANNEL) && !board_ikc_arm(CHANNEL) && host_heard(CHANNEL));
+	read_some(8);
+}
+
 void test_talk(void)
 {
 	uint64_t n, number = 0;
@@ -68,8 +94,13 @@ void test_talk(void)
 	for (n = 0; n < SLOTS; n++)
 		CHECK(!client_read(&number) && number == n);
 	CHECK(host_heard(CHANNEL) && ikc_has_room(&end.out));
+	ask_for_room_late();
 	CHECK(board_ikc_write(CHANNEL, &end, SIZE) == -EMSGSIZE);
 	CHECK(host_send(&end, &end, 16));
+	board.rung = 0;
+	CHECK(ikc_arm(&end.in) && !board_ikc_write(CHANNEL, &n, 8) && !board.rung);
+	board_ikc_notify(CHANNEL);
+	CHECK(board.rung == 1);
 	CHECK(board_ikc_read(CHANNEL, &number, 8, &(uint32_t) { 0 }) == -EMSGSIZE);
 }
 
@@ -93,7 +124,9 @@ void test_misuse(void)
 	CHECK(board_ikc_open(CHANNEL, OTHER + 1, SLOTS, SIZE) == -EBUSY);
 	CHECK(board_ikc_open(CHANNEL + 1, OTHER, SLOTS, SIZE) == -EBUSY);
 	CHECK(!board_ikc_open(CHANNEL + 1, IKC_ECHO_CHANNEL, SLOTS, SIZE));
-	/* nobody is there */
+	/* nobody is there, and stays welcome */
+	host_poke();
+	CHECK(settle() && port_to_client(CHANNEL)->ring);
 	CHECK(client_read(&number) == -EAGAIN && board_ikc_arm(CHANNEL));
 	CHECK(board_ikc_write(CHANNEL, "", 1) == -ENOTCONN && board_ikc_wait_for_room(CHANNEL));
 	CHECK(!host_open(&end, OTHER, CHANNEL, SLOTS, SIZE));
@@ -106,6 +139,7 @@ void test_misuse(void)
 void test_attach(void)
 {
 	struct ikc_port *port;
+	struct ikc_producer before;
 	struct ikc_ring *ring;
 	uint32_t foreign;
 
@@ -129,7 +163,11 @@ void test_attach(void)
 	CHECK(board_ikc_write(CHANNEL, "", 1) == -EPROTO && !port->attached);
 	port->ring = IKC_SPAN_SIZE;	/* the table itself */
 	CHECK(board_ikc_write(CHANNEL, "", 1) == -EPROTO && !port->attached);
-	port->ring = ikc_heap_alloc(&world.heap, 256);
+	/* a ring, but so small that others' memory is in its page */
+	do {
+		port->ring = ikc_heap_alloc(&world.heap, 1024);
+	} while (port->ring % 4096);
+	ikc_ring_init(host_ring(port->ring), 2, 64);
 	CHECK(board_ikc_write(CHANNEL, "", 1) == -EPROTO && !port->attached);
 	port->ring = end.in_offset;
 	ring->slots = 4096;
@@ -138,9 +176,11 @@ void test_attach(void)
 	ring->magic++;
 	CHECK(board_ikc_write(CHANNEL, "", 1) == -EPROTO && board_ikc_wait_for_room(CHANNEL));
 	ring->magic--;
+	/* the reader is told of what the one before has left there without a word */
+	CHECK(!ikc_producer_init(&before, ring, 4096) && !ikc_ring_write(&before, "", 1));
 	CHECK(!board_ikc_write(CHANNEL, "", 1) && port->attached == end.in_offset);
-	/* it is told of what was written before somebody wrote here */
-	CHECK(board_ikc_wait_for_room(CHANNEL) == false && host_heard(OTHER));
+	CHECK(host_heard(OTHER) && board.rung && host_read(&end, &before, 1) == 1);
+	CHECK(host_read(&end, &before, 1) == 1 && host_read(&end, &before, 1) == -EAGAIN);
 }
 
 /* A program leaves, with and without a word, and the next one comes. */
@@ -158,7 +198,9 @@ void test_next(void)
 	host_close(&end);
 	CHECK(settle());
 	CHECK(!port_to_host(OTHER)->attached && !port_to_client(CHANNEL)->ring && host_poked());
-	/* what it wrote is all there */
+	/* what it wrote is all there, however often is looked */
+	host_poke();
+	CHECK(settle());
 	CHECK(board_ikc_write(CHANNEL, &number, 8) == -EPIPE && !board_ikc_wait_for_room(CHANNEL));
 	for (n = 0; n < 5; n++)
 		CHECK(!board_ikc_arm(CHANNEL) && !client_read(&number) && number == n);
@@ -166,6 +208,8 @@ void test_next(void)
 	CHECK(settle() && client_read(&number) == -EPIPE && !port_to_client(CHANNEL)->ring);
 	CHECK(!board_ikc_next(CHANNEL) && port_to_client(CHANNEL)->ring);
 	CHECK(client_read(&number) == -EAGAIN && board_ikc_arm(CHANNEL));
+	host_poke();
+	CHECK(settle() && port_to_client(CHANNEL)->ring && client_read(&number) == -EAGAIN);
 
 	/* it wrote and left before anybody looked */
 	CHECK(!host_open(&next, OTHER, CHANNEL, SLOTS, SIZE) && !host_connect(&next));
@@ -181,6 +225,24 @@ void test_next(void)
 	host_close(&next);
 	CHECK(board_ikc_write(CHANNEL, &number, 8) == -EPIPE && client_read(&number) == -EPIPE);
 	CHECK(!board_ikc_next(CHANNEL));
+
+	/* the same, and nobody writes any more */
+	CHECK(!host_open(&next, OTHER, CHANNEL, SLOTS, SIZE));
+	CHECK(!board_ikc_write(CHANNEL, &number, 8));
+	host_close(&next);
+	CHECK(settle() && client_read(&number) == -EPIPE && !board_ikc_next(CHANNEL));
+
+	/* neither of both writes */
+	CHECK(!host_open(&next, OTHER, CHANNEL, SLOTS, SIZE) && !host_connect(&next) && settle());
+	host_close(&next);
+	CHECK(settle() && client_read(&number) == -EPIPE && !board_ikc_next(CHANNEL));
+
+	/* the client hangs up on one that it has never written to: the host is told */
+	CHECK(!host_open(&next, OTHER, CHANNEL, SLOTS, SIZE) && !host_connect(&next) && settle());
+	host_poked();
+	CHECK(!board_ikc_next(CHANNEL) && host_poked() && !port_to_client(CHANNEL)->ring);
+	host_close(&next);
+	CHECK(settle() && port_to_client(CHANNEL)->ring);
 
 	/* another's ring is in the place of the first one's */
 	CHECK(!host_open(&end, OTHER, CHANNEL, SLOTS, SIZE) && !host_connect(&end) && settle());
@@ -203,6 +265,8 @@ void test_next(void)
 	CHECK(first && !host_open(&end, OTHER, CHANNEL, SLOTS, SIZE) && !host_connect(&end));
 	number = 1;
 	CHECK(host_send(&end, &number, 8) && !client_read(&number) && number == 1);
+	/* of all rings those two are left that are in use */
+	CHECK(client_blocks() == 2);
 }
 
 /* Nonsense stops that channel until who wrote it has left. */
@@ -240,16 +304,24 @@ void test_broken(void)
 /* The host is gone, and comes again in another life. */
 void test_host_dies(void)
 {
+	struct ikc_echo_message message = { .op = IKC_ECHO, .channel = OTHER + 2 };
+	struct host_end echoed;
 	uint64_t number = 1;
 	uint32_t echo;
 
 	open_both();
 	CHECK(!board_ikc_write(CHANNEL, &number, 8));
+	/* another channel, on which nobody has written, and an answer of the echo service */
+	CHECK(!board_ikc_open(CHANNEL + 1, OTHER + 1, SLOTS, SIZE));
+	CHECK(!host_open(&echoed, OTHER + 2, IKC_ECHO_CHANNEL, SLOTS, SIZE));
+	CHECK(!host_connect(&echoed) && host_send(&echoed, &message, sizeof(message)));
+	CHECK(settle() && port_to_host(OTHER + 2)->attached);
 	echo = port_to_client(IKC_ECHO_CHANNEL)->ring;
 	world.area->facts[HOST].state = IKC_DOWN;
 	host_poke();
 	CHECK(settle() && !port_to_host(OTHER)->attached && !port_to_client(CHANNEL)->ring);
 	CHECK(!port_to_client(IKC_ECHO_CHANNEL)->ring && echo);
+	CHECK(!port_to_client(CHANNEL + 1)->ring && !port_to_host(OTHER + 2)->attached);
 	CHECK(client_read(&number) == -EPIPE && board_ikc_write(CHANNEL, &number, 8) == -EPIPE);
 	CHECK(!board_ikc_next(CHANNEL) && client_read(&number) == -EAGAIN);
 	CHECK(board_ikc_write(CHANNEL, &number, 8) == -EHOSTDOWN);

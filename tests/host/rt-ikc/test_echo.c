@@ -109,23 +109,22 @@ void test_echo(void)
 	CHECK(settle() && host_read(&end, &answer, ROOM) == -EAGAIN);
 }
 
-static bool settle_slowly(void)
+static void say_meanwhile(void)
 {
-	while (board_ikc_serve())
-		;
-	return true;
+	board.meanwhile = NULL;
+	say(IKC_ECHO, OWN, 6, 100);
 }
 
 /* It answers some at once and looks on for a while; then it wants to be rung. */
 void test_echo_sleep(void)
 {
-	unsigned int n, turns;
-	uint64_t begin;
+	unsigned int n;
 
 	client_join();
 	connect_echo();
 	CHECK(ikc_arm(&end.in));
 	board.cycles_per_second = ~0ULL;
+	CHECK(!board_ikc_serve());
 	say(IKC_SINK, OWN, 1, 100);
 	CHECK(host_entry(NUMBER)->pending[HOST].queues);
 	for (n = 0; n < 1000; n++)
@@ -139,23 +138,36 @@ void test_echo_sleep(void)
 	/* its time is over */
 	board.cycles_per_second = 0;
 	CHECK(!board_ikc_serve() && !board_ikc_serve());
+	board.cycles_per_second = ~0ULL;
+	CHECK(!board_ikc_serve());
+	board.cycles_per_second = 0;
 	say(IKC_ECHO, OWN, 4, 100);
 	CHECK(host_entry(NUMBER)->pending[HOST].queues && board_ikc_serve() && heard(4, 100));
 	CHECK(!board_ikc_serve());
 
-	/* 20 us of a clock of 1 GHz, at least */
+	/* one comes when it has looked for the last time */
+	say(IKC_ECHO, OWN, 5, 100);
+	CHECK(board_ikc_serve() && heard(5, 100));
+	board.meanwhile = say_meanwhile;
+	CHECK(board_ikc_serve() && board_ikc_serve() && heard(6, 100));
+
+	/* its time is 20 us after the last one */
 	board.cycles_per_second = 1000000000;
-	say(IKC_SINK, OWN, 1, 100);
 	CHECK(board_ikc_serve());
-	begin = board_now();
-	CHECK(settle_slowly() && board_now() - begin >= 20000);
+	board.now += 19999;
+	CHECK(board_ikc_serve());
+	say(IKC_SINK, OWN, 1, 100);
+	CHECK(board_ikc_serve() && board_ikc_serve());
+	board.now += 19999;
+	CHECK(board_ikc_serve());
+	board.now++;
+	CHECK(!board_ikc_serve());
 	/* however many there are, others have their turn between */
-	for (turns = 0, n = 0; n < 200; turns++) {
-		while (n < 200 && host_write(&end, &(struct ikc_echo_message) { .op = IKC_SINK }, 24))
-			n++;
-		CHECK(board_ikc_serve());
-	}
-	CHECK(turns >= 4);
+	for (n = 0; n < 60; n++)
+		say(IKC_SINK, OWN, 1, 100);
+	say(IKC_ECHO, OWN, 7, 100);
+	CHECK(board_ikc_serve() && !heard(7, 100));
+	CHECK(board_ikc_serve() && heard(7, 100));
 }
 
 void test_echo_broken(void)

@@ -11,19 +11,22 @@ void test_join(void)
 	CHECK(!board_ikc_serve() && !board.rung);
 	CHECK(board_ikc_open(1, 1, 16, 64) == -ENODEV);
 	CHECK(!board_ikc_join());
+	CHECK(port_to_client(IKC_ECHO_CHANNEL)->ring);
 	CHECK(me->ready == LIFE && me->version == IKC_VERSION && me->page_size == 4096);
 	CHECK(me->bells == 1 && me->bell[0] == BELL && me->chunks == 1 && !me->holds);
 	CHECK(host_poked() && board.rung);
 	CHECK(board_ikc_join() == -EALREADY);
 	CHECK(settle());
-	CHECK(port_to_client(IKC_ECHO_CHANNEL)->ring);
 	CHECK(port_to_client(IKC_ECHO_CHANNEL)->life == HOST_LIFE);
-	/* nothing new: nobody is rung */
+	/* nothing new: nobody is rung, and nothing is looked at */
 	host_poked();
 	board.rung = 0;
-	CHECK(settle() && !host_poked() && !board.rung);
+	host_entry(NUMBER)->chunks = 0;
+	CHECK(settle() && !host_poked() && !board.rung && !me->chunks);
 	host_poke();
-	CHECK(settle() && !host_poked() && !board.rung);
+	CHECK(settle() && !host_poked() && !board.rung && me->chunks == 1);
+	host_entry(NUMBER)->chunks = 0;
+	CHECK(settle() && !me->chunks);
 }
 
 /* Nothing was written, and nobody rung. */
@@ -70,32 +73,56 @@ void test_growth(void)
 	const struct ikc_kernel *me;
 	uint32_t chunk;
 
-	client_join();
+	client_begin();
+	world_grow();
+	CHECK(!board_ikc_join() && settle() && host_poked());
 	me = host_entry(NUMBER);
+	CHECK(me->chunks == 2 && board_area.heap.chunks == 1);
 	/* said at once, but not given from before all have it */
 	world_grow();
-	CHECK(settle() && me->chunks == 2 && host_poked());
-	CHECK(board_area.heap.mapped == 2 && board_area.heap.chunks == 1);
+	CHECK(settle() && me->chunks == 3 && host_poked());
+	CHECK(board_area.heap.mapped == 3 && board_area.heap.chunks == 1);
 	world_use();
-	CHECK(settle() && board_area.heap.chunks == 2 && !host_poked());
+	CHECK(settle() && board_area.heap.chunks == 3 && !host_poked());
 	/* it never becomes less, and nobody has more than there are */
 	world.exist = 1;
 	WRITE_ONCE(world.area->usable, 1);
 	host_poke();
-	CHECK(settle() && me->chunks == 2 && board_area.heap.chunks == 2);
+	CHECK(settle() && me->chunks == 3 && board_area.heap.chunks == 3);
 	WRITE_ONCE(world.area->usable, IKC_MAX_CHUNKS);
 	host_poke();
-	CHECK(settle() && board_area.heap.chunks == 2);
+	CHECK(settle() && board_area.heap.chunks == 3);
 	/* KLoader's word alone is enough: it may come later than the poke */
-	world_grow();
-	CHECK(settle() && me->chunks == 3);
-	for (chunk = 4; chunk <= IKC_MAX_CHUNKS; chunk++)
+	world_add();
+	CHECK(settle() && me->chunks == 4);
+	for (chunk = 5; chunk <= IKC_MAX_CHUNKS; chunk++)
 		world_grow();
 	CHECK(settle() && me->chunks == IKC_MAX_CHUNKS);
 	world.exist = IKC_MAX_CHUNKS + 1;
 	CHECK(settle() && me->chunks == IKC_MAX_CHUNKS);
 	world.exist = ~0U;
 	CHECK(settle() && me->chunks == IKC_MAX_CHUNKS);
+}
+
+static uint32_t ring_with_page(uint32_t page)
+{
+	host_entry(HOST)->page_size = page;
+	CHECK(!board_ikc_next(1) && settle() && port_to_client(1)->ring);
+	return port_to_client(1)->ring;
+}
+
+/* A ring fills whole pages of the host's, if they are of a size that can be. */
+void test_pages(void)
+{
+	client_join();
+	CHECK(!board_ikc_open(1, 2, 16, 64));
+	CHECK(ikc_heap_size(&world.heap, ring_with_page(4096)) == 4096);
+	CHECK(ikc_heap_size(&world.heap, ring_with_page(16384)) == 16384);
+	CHECK(ikc_heap_size(&world.heap, ring_with_page(65536)) == 65536);
+	CHECK(ikc_heap_size(&world.heap, ring_with_page(0)) == 4096);
+	CHECK(ikc_heap_size(&world.heap, ring_with_page(256)) == 4096);
+	CHECK(ikc_heap_size(&world.heap, ring_with_page(3 * 4096)) == 4096);
+	CHECK(ikc_heap_size(&world.heap, ring_with_page(2 * IKC_ALLOC_MAX)) == 4096);
 }
 
 /* A ring for which there is no memory comes when there is. */
