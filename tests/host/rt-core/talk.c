@@ -24,6 +24,7 @@ static struct {
 	__u64 messages, sent, got;
 	__u64 slept;
 	struct host_end end;
+	struct shimos_rt_boot *boot;
 } talk;
 
 /* ---- the area ---- */
@@ -63,6 +64,7 @@ void core_talk(struct shimos_rt_boot *boot, struct shimos_shared *shared, const 
 	talk.echo = !strcmp(with, "echo");
 	talk.messages = messages;
 	world_begin();
+	talk.boot = boot;
 	boot->ikc_chunks = world.exist;
 	boot->bell = BELL;
 	shared->ikc_kernel = NUMBER;
@@ -150,9 +152,20 @@ static bool talk_connected(void)
 	return talk.end.out_offset;
 }
 
+/* KLoader adds a chunk; the image has to say that it has it, too. */
+static void talk_grow(void)
+{
+	if (host_entry(NUMBER)->chunks != world.exist)
+		core_broken("the image knows %u chunks of %u", host_entry(NUMBER)->chunks,
+			    world.exist);
+	world_grow();
+	__atomic_store_n(&talk.boot->ikc_chunks, world.exist, __ATOMIC_RELEASE);
+}
+
 static void talk_leave(void)
 {
 	host_close(&talk.end);
+	talk_grow();
 	if (++talk.programs < TALK_PROGRAMS)
 		talk_open();
 }
