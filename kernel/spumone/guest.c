@@ -38,7 +38,7 @@ static u64 guest_cycles(u64 ns)
 	return mul_u64_u32_div(ns, tsc_khz, NSEC_PER_MSEC);
 }
 
-static void guest_fill(struct spumone_guest *g, const struct spumone_rt *rt,
+static void guest_fill(struct spumone_guest *g, unsigned int cpu, const struct spumone_rt *rt,
 		       const struct guest_image *asked)
 {
 	struct shimos_rt_boot *boot = g->memory + SHIMOS_RT_BOOT;
@@ -53,6 +53,7 @@ static void guest_fill(struct spumone_guest *g, const struct spumone_rt *rt,
 	boot->memory = g->size;
 	boot->shared = guest_shared(g);
 	boot->cycles_per_second = (u64)tsc_khz * 1000;
+	boot->bell = spumone_arch_rt_bell(cpu);
 	g->start.entry = asked->entry;
 	g->start.stack = guest_shared(g);
 	g->start.argument = SHIMOS_RT_BOOT;
@@ -129,11 +130,13 @@ EXPORT_SYMBOL_GPL(spumone_check_budget);
 
 /**
  * guest_make() - an RTOS that can be entered
+ * @cpu: the one that it shall share
  *
  * Context: may sleep.
  * Return: it, or an error with its reason in @c.
  */
-struct spumone_guest *guest_make(const struct spumone_rt *rt, struct complaint *c)
+struct spumone_guest *guest_make(unsigned int cpu, const struct spumone_rt *rt,
+				 struct complaint *c)
 {
 	struct spumone_guest *g;
 	struct guest_image asked;
@@ -148,13 +151,16 @@ struct spumone_guest *guest_make(const struct spumone_rt *rt, struct complaint *
 		g->size = rt->size;
 		g->memory = rt->memory;
 	}
-	if (!g || guest_map(g, &asked)) {
-		guest_free(g);
-		return ERR_PTR(shimos_refuse(c, -ENOMEM,
-					     "the host has no memory left for page tables"));
-	}
-	guest_fill(g, rt, &asked);
+	if (!g || guest_map(g, &asked))
+		goto no_memory;
+	guest_fill(g, cpu, rt, &asked);
+	if (area_show(g))
+		goto no_memory;
 	return g;
+
+no_memory:
+	guest_free(g);
+	return ERR_PTR(shimos_refuse(c, -ENOMEM, "the host has no memory left for page tables"));
 }
 
 void guest_free(struct spumone_guest *g)

@@ -206,7 +206,7 @@ static int launch_guest(unsigned int cpu, const struct spumone_rt *rt, struct co
 		return shimos_refuse(c, -ENODEV, "the layer is not under CPU %u", cpu);
 	if (s->guest)
 		return shimos_refuse(c, -EBUSY, "CPU %u has a real-time partition already", cpu);
-	g = guest_make(rt, c);
+	g = guest_make(cpu, rt, c);
 	if (IS_ERR(g))
 		return PTR_ERR(g);
 	s->guest = g;
@@ -294,6 +294,37 @@ void spumone_rt_hear(unsigned int cpu, u64 bell)
 	WRITE_ONCE(per_cpu(launch_cpus, cpu)->shared->host_bell, spumone_arch_bell(bell));
 }
 EXPORT_SYMBOL_GPL(spumone_rt_hear);
+
+u64 spumone_rt_bell(unsigned int cpu)
+{
+	return spumone_arch_rt_bell(cpu);
+}
+EXPORT_SYMBOL_GPL(spumone_rt_bell);
+
+void spumone_rt_share(unsigned int chunk, u64 physical)
+{
+	struct spumone_cpu *s;
+	unsigned int cpu;
+
+	mutex_lock(&launch_mutex);
+	area_add(chunk, physical);
+	for_each_possible_cpu(cpu) {
+		s = per_cpu(launch_cpus, cpu);
+		/* one that cannot see it does not hear of it */
+		if (s && s->guest)
+			area_show(s->guest);
+	}
+	mutex_unlock(&launch_mutex);
+}
+EXPORT_SYMBOL_GPL(spumone_rt_share);
+
+void spumone_rt_unshare(void)
+{
+	mutex_lock(&launch_mutex);
+	area_forget();
+	mutex_unlock(&launch_mutex);
+}
+EXPORT_SYMBOL_GPL(spumone_rt_unshare);
 
 int spumone_leave(unsigned int cpu)
 {

@@ -3,7 +3,7 @@
  * The Linux side of SPUMONE: puts the layer under CPUs of the running kernel and takes
  * it away again.  This header is what its files share.
  *
- * Calls go down: main.c; launch.c; clock.c and image.c; the architecture.
+ * Calls go down: main.c; launch.c; guest.c; area.c; clock.c and image.c; the architecture.
  */
 #ifndef _SPUMONE_H
 #define _SPUMONE_H
@@ -29,18 +29,21 @@ struct spumone_tables {
 #define SPUMONE_WRITE	BIT(0)
 #define SPUMONE_RUN	BIT(1)
 #define SPUMONE_NESTED	BIT(2)	/* it is in tables of memory that a guest sees */
+#define SPUMONE_LARGE	BIT(3)	/* not a page, but 2 MiB of them */
 
 /**
  * struct spumone_guest - an RTOS that shares a CPU with Linux
  * @memory: all of it, as Linux sees it; its starter's
  * @size: bytes
  * @tables: what it may do with it
+ * @chunks: how many of IKC's area it sees
  * @start: for the layer
  */
 struct spumone_guest {
 	void *memory;
 	u64 size;
 	struct spumone_tables tables;
+	u32 chunks;
 	struct layer_rt_start start;
 };
 
@@ -92,8 +95,14 @@ void clock_take(struct spumone_cpu *s);
 void clock_give(struct spumone_cpu *s);
 
 /* guest.c: an RTOS in memory of its own */
-struct spumone_guest *guest_make(const struct spumone_rt *rt, struct complaint *c);
+struct spumone_guest *guest_make(unsigned int cpu, const struct spumone_rt *rt,
+				 struct complaint *c);
 void guest_free(struct spumone_guest *g);
+
+/* area.c: what it shares with other kernels */
+void area_add(unsigned int chunk, u64 physical);
+void area_forget(void);
+int area_show(struct spumone_guest *g);
 
 /* launch.c */
 int launch_init(void);
@@ -108,7 +117,7 @@ const char *spumone_arch_timer(void);
 
 /* Can this CPU have a layer under it now? */
 int spumone_arch_check(unsigned int cpu, struct complaint *c);
-/* Page tables: begin, map one page of memory at an address, free.  May sleep. */
+/* Page tables: begin, map a page, large or not, of memory at an address, free.  May sleep. */
 int spumone_arch_tables(struct spumone_tables *t);
 int spumone_arch_map(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags);
 void spumone_arch_free_tables(struct spumone_tables *t);
@@ -126,6 +135,8 @@ void spumone_arch_leave(struct spumone_cpu *s);
 void spumone_arch_call(enum layer_call call);
 /* Ring for the RTOS of a CPU.  Any context. */
 void spumone_arch_ring(unsigned int cpu);
+/* The RTOS's bell on a CPU: a SHIMOS_BELL. */
+u64 spumone_arch_rt_bell(unsigned int cpu);
 /* The command by which the layer rings a SHIMOS_BELL; 0 for none. */
 u64 spumone_arch_bell(u64 bell);
 /* Why an RTOS that did what it may not was ended, in words. */

@@ -148,4 +148,30 @@ void spumone_rt_ring(unsigned int cpu);
  */
 void spumone_rt_hear(unsigned int cpu, u64 bell);
 
+/**
+ * spumone_rt_bell() - where others ring the RTOS of a CPU
+ *
+ * Context: any.
+ * Return: a SHIMOS_BELL.
+ */
+u64 spumone_rt_bell(unsigned int cpu);
+
+/**
+ * spumone_rt_share() - let every RTOS see one more chunk of IKC's area
+ * @chunk: its number, in ascending order from 0
+ * @physical: where it is, for as long as there is an RTOS
+ *
+ * One that runs is told after that, and not rung.
+ *
+ * Context: may sleep.
+ */
+void spumone_rt_share(unsigned int chunk, u64 physical);
+
+/**
+ * spumone_rt_unshare() - IKC's area goes; no RTOS runs
+ *
+ * Context: may sleep.
+ */
+void spumone_rt_unshare(void);
+
 #endif

@@ -174,6 +174,11 @@ void spumone_arch_ring(unsigned int cpu)
 			APIC_DM_FIXED | APIC_DEST_PHYSICAL | LAYER_BELL_VECTOR);
 }
 
+u64 spumone_arch_rt_bell(unsigned int cpu)
+{
+	return SHIMOS_BELL(per_cpu(x86_cpu_to_apicid, cpu), LAYER_BELL_VECTOR);
+}
+
 /* As one word of 64 bits, whose upper half the APIC's registers in memory shift by 24. */
 u64 spumone_arch_bell(u64 bell)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Page tables of the layer and of what a guest sees: small pages, as many levels as
- * Linux has.  And those with which a guest begins: large pages, four levels.
+ * Page tables of the layer and of what a guest sees: as many levels as Linux has.  And
+ * those with which a guest begins: large pages, four levels.
  */
 #include <linux/gfp.h>
 #include <linux/mm.h>
@@ -9,6 +9,7 @@
 #include <asm/processor-flags.h>
 #include <asm/special_insns.h>
 
+#include <uapi/shimos_ikc.h>
 #include <uapi/shimos_rt.h>
 
 #include "../../spumone.h"
@@ -20,6 +21,7 @@
 #define TABLES_NO_RUN	BIT_ULL(63)
 #define TABLES_ADDRESS	GENMASK_ULL(51, 12)
 #define TABLES_BITS	9
+#define TABLES_ENTRIES	BIT(TABLES_BITS)
 
 static u64 *tables_new(struct spumone_tables *t, u64 *physical)
 {
@@ -50,12 +52,13 @@ void spumone_arch_free_tables(struct spumone_tables *t)
 int spumone_arch_map(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags)
 {
 	int level = native_read_cr4() & X86_CR4_LA57 ? 4 : 3;
+	int last = flags & SPUMONE_LARGE ? 1 : 0;
 	u64 *table = phys_to_virt(t->root), *entry, next;
 
 	for (;; level--) {
 		entry = &table[address >> (PAGE_SHIFT + level * TABLES_BITS) &
-			       (BIT(TABLES_BITS) - 1)];
-		if (!level)
+			       (TABLES_ENTRIES - 1)];
+		if (level == last)
 			break;
 		if (!*entry) {
 			if (!tables_new(t, &next))
@@ -67,21 +70,27 @@ int spumone_arch_map(struct spumone_tables *t, u64 address, u64 physical, unsign
 	}
 	*entry = physical | TABLES_PRESENT | (flags & SPUMONE_WRITE ? TABLES_WRITE : 0) |
 		 (flags & SPUMONE_RUN ? 0 : TABLES_NO_RUN) |
+		 (flags & SPUMONE_LARGE ? TABLES_LARGE : 0) |
 		 (flags & SPUMONE_NESTED ? TABLES_USER : 0);
 	return 0;
 }
 
-/* Every address is what it is physically: one table of each level is enough for 1 GiB. */
+/*
+ * Every address is what it is physically.  Behind the boot record are a table for all, one
+ * for its first GiBs, one for its memory and one for IKC's area.
+ */
 void spumone_arch_prepare_guest(struct spumone_guest *g)
 {
-	u64 at = SHIMOS_RT_BOOT + PAGE_SIZE, *table = g->memory + at, page;
-	int level;
+	const u64 flags = TABLES_PRESENT | TABLES_WRITE, top = SHIMOS_RT_BOOT + PAGE_SIZE;
+	u64 *table = g->memory + top, *gibs = table + TABLES_ENTRIES;
+	u64 *memory = gibs + TABLES_ENTRIES, *area = memory + TABLES_ENTRIES, at;
 
-	g->start.tables = at;
-	for (level = 3; level > 1; level--, table += PAGE_SIZE / sizeof(*table)) {
-		at += PAGE_SIZE;
-		*table = at | TABLES_PRESENT | TABLES_WRITE;
-	}
-	for (page = 0; page < g->size; page += PMD_SIZE)
-		*table++ = page | TABLES_PRESENT | TABLES_WRITE | TABLES_LARGE;
+	g->start.tables = top;
+	table[0] = (top + PAGE_SIZE) | flags;
+	gibs[0] = (top + 2 * PAGE_SIZE) | flags;
+	gibs[SHIMOS_RT_IKC / PUD_SIZE] = (top + 3 * PAGE_SIZE) | flags;
+	for (at = 0; at < g->size; at += PMD_SIZE)
+		*memory++ = at | flags | TABLES_LARGE;
+	for (at = 0; at < IKC_MAX_CHUNKS * IKC_CHUNK_SIZE; at += PMD_SIZE)
+		*area++ = (SHIMOS_RT_IKC + at) | flags | TABLES_LARGE;
 }
