@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The doorbells, architecture-neutral part: one for control, between KLoader and
- * an agent, and several for queues, spread over this kernel's CPUs.
+ * an agent or a real-time program, and several for queues, spread over this kernel's CPUs.
  */
 #include <linux/cpumask.h>
 #include <linux/irq_work.h>
@@ -27,7 +27,7 @@ static void ikc_bell_rang(unsigned int number)
 	queues = rcu_dereference(ikc_bell_queues);
 	if (number == IKC_CONTROL_BELL && user)
 		user->rang();
-	if (number != IKC_CONTROL_BELL && queues)
+	if (queues)
 		queues->rang(ikc_bell_mask[number]);
 	rcu_read_unlock();
 }
@@ -141,6 +141,8 @@ int ikc_bells_init(void)
 	unsigned int bells = min_t(unsigned int, num_online_cpus(), IKC_MAX_BELLS), queue;
 
 	ikc_bell_count = 1 + bells;
+	/* a kernel that shares a CPU with this one has no other to ring */
+	ikc_bell_mask[IKC_CONTROL_BELL] = ~0ULL;
 	for (queue = 0; queue < IKC_QUEUES; queue++)
 		ikc_bell_mask[1 + ikc_bell_index(queue, bells)] |= BIT_ULL(queue);
 	return ikc_arch_bells_init(ikc_bell_count, &ikc_bell_arch_user);

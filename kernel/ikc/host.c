@@ -31,6 +31,7 @@ static struct ikc_facts ikc_host_facts[IKC_MAX_KERNELS];
 static u32 ikc_host_running;	/* bitmap of partitions; written under ikc_peers_mutex */
 static struct page *ikc_host_chunk[IKC_MAX_CHUNKS];	/* ikc_peers_mutex */
 static LIST_HEAD(ikc_host_dead);			/* ikc_peers_mutex */
+static void (*ikc_host_share)(unsigned int chunk, u64 physical);	/* set before there is one */
 
 u64 ikc_host_area(void)
 {
@@ -52,6 +53,7 @@ static void ikc_host_publish(struct ikc_area *area, u32 number)
 	WRITE_ONCE(to->incarnation, from->incarnation);
 	WRITE_ONCE(to->cpus, from->cpus);
 	WRITE_ONCE(to->ranges, from->ranges);
+	WRITE_ONCE(to->bell, from->bell);
 	for (i = 0; i < IKC_MAX_CPUS; i++)
 		WRITE_ONCE(to->cpu[i], from->cpu[i]);
 	memcpy(to->range, from->range, sizeof(to->range));
@@ -68,14 +70,17 @@ static void ikc_host_set_state(u32 number, u32 state)
 
 /* ---- chunks ---- */
 
-static struct page *ikc_host_new_chunk(unsigned int reserved)
+static int ikc_host_new_chunk(unsigned int n, unsigned int reserved)
 {
 	struct page *page = alloc_pages(GFP_KERNEL | __GFP_ZERO | __GFP_NOWARN |
 					__GFP_COMP, IKC_CHUNK_ORDER);
 
-	if (page)
-		ikc_chunk_init(page_address(page), reserved);
-	return page;
+	if (!page)
+		return -ENOMEM;
+	ikc_chunk_init(page_address(page), reserved);
+	ikc_host_chunk[n] = page;
+	ikc_host_share(n, page_to_phys(page));
+	return 0;
 }
 
 static void ikc_host_grow(void)
@@ -92,8 +97,9 @@ static void ikc_host_grow(void)
 			     n * (IKC_CHUNK_SIZE >> 20));
 		return;
 	}
-	ikc_host_chunk[n] = ikc_host_new_chunk(1);
-	if (!ikc_host_chunk[n] || ikc_area_map(page_to_phys(ikc_host_chunk[n]))) {
+	/* one that could not be mapped is there already */
+	if ((!ikc_host_chunk[n] && ikc_host_new_chunk(n, 1)) ||
+	    ikc_area_map(page_to_phys(ikc_host_chunk[n]))) {
 		pr_warn_ratelimited("no memory for another %u MiB of shared area\n",
 				    IKC_CHUNK_SIZE >> 20);
 		return;
@@ -237,7 +243,7 @@ static int ikc_host_free_number(void)
 }
 
 int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
-		 const u64 *cpu, u32 cpus)
+		 const u64 *cpu, u32 cpus, u64 bell)
 {
 	struct ikc_facts *facts;
 	int number;
@@ -250,6 +256,7 @@ int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
 		facts = ikc_host_enter(ikc_self.area, number, name);
 		facts->cpus = cpus;
 		memcpy(facts->cpu, cpu, cpus * sizeof(*cpu));
+		facts->bell = bell;
 		while (ranges--)
 			ikc_host_add_ram(facts, range[ranges].start, range[ranges].size);
 		ikc_host_set_state(number, IKC_DOWN);
@@ -348,7 +355,7 @@ static void ikc_host_free_chunks(void)
 	}
 }
 
-int ikc_host_init(struct module *owner)
+int ikc_host_init(struct module *owner, void (*share)(unsigned int chunk, u64 physical))
 {
 	struct ikc_facts *host;
 	struct ikc_area *area;
@@ -359,9 +366,10 @@ int ikc_host_init(struct module *owner)
 	BUILD_BUG_ON(sizeof(struct ikc_port) * IKC_MAX_KERNELS * IKC_MAX_KERNELS * IKC_QUEUES >
 		     (IKC_RESERVED_SPANS - IKC_PORTS_SPAN) * IKC_SPAN_SIZE);
 
-	ikc_host_chunk[0] = ikc_host_new_chunk(IKC_RESERVED_SPANS);
-	if (!ikc_host_chunk[0])
-		return -ENOMEM;
+	ikc_host_share = share;
+	ret = ikc_host_new_chunk(0, IKC_RESERVED_SPANS);
+	if (ret)
+		return ret;
 	area = page_address(ikc_host_chunk[0]) + IKC_AREA_SPAN * IKC_SPAN_SIZE;
 	area->version = IKC_VERSION;
 	area->size = sizeof(*area);

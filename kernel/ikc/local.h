@@ -37,7 +37,9 @@ void ikc_arch_bells_exit(void);
 u64 ikc_arch_bell_get(unsigned int number);
 /* Can that be a bell of any kernel?  Never a vector that a CPU or Linux uses itself. */
 bool ikc_arch_bell_valid(u64 bell);
-/* Ring one that is valid; what was written before is visible first.  Any context. */
+/* Can that be the bell of an RTOS, which SPUMONE's layer hears? */
+bool ikc_arch_bell_is_layers(u64 bell);
+/* Ring one that is either; what was written before is visible first.  Any context. */
 void ikc_arch_bell_ring(u64 bell);
 
 /* ---- bell.c: this kernel's doorbells ---- */

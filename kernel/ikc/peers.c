@@ -17,6 +17,7 @@ struct ikc_peer {
 	u32 page;			/* the larger of its pages and ours */
 	u32 cpus;
 	u64 cpu[IKC_MAX_CPUS];		/* hardware ids; none for the host */
+	u64 bell;			/* of one that shares a CPU of the host's */
 	u64 rung[IKC_MAX_BELLS];	/* bells that have been found to be its own */
 	u32 ranges;
 	struct ikc_range range[IKC_MAX_RANGES];
@@ -238,8 +239,10 @@ static bool ikc_peer_check_bell(unsigned int kernel, unsigned int bell, u64 plac
 	bool good;
 
 	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
-	good = bell < peer->bells && ikc_arch_bell_valid(place) &&
-	       ikc_peer_has_cpu(kernel, SHIMOS_BELL_CPU(place));
+	good = bell < peer->bells &&
+	       (ikc_arch_bell_valid(place) ?
+		ikc_peer_has_cpu(kernel, SHIMOS_BELL_CPU(place)) :
+		ikc_arch_bell_is_layers(place) && place == peer->bell);
 	if (good)
 		WRITE_ONCE(peer->rung[bell], place);
 	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
@@ -341,6 +344,7 @@ void ikc_peers_learn(unsigned int kernel, u32 life)
 	peer->cpus = min_t(u32, READ_ONCE(facts->cpus), IKC_MAX_CPUS);
 	for (i = 0; i < peer->cpus; i++)
 		peer->cpu[i] = READ_ONCE(facts->cpu[i]);
+	peer->bell = READ_ONCE(facts->bell);
 	peer->ranges = min_t(u32, READ_ONCE(facts->ranges), IKC_MAX_RANGES);
 	for (i = 0; i < peer->ranges; i++) {
 		peer->range[i].start = READ_ONCE(facts->range[i].start);

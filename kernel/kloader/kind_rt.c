@@ -219,6 +219,11 @@ static void kind_rt_hear(struct partition *p, u64 bell)
 	spumone_rt_hear(p->cpus[0], bell);
 }
 
+static u64 kind_rt_bell(struct partition *p)
+{
+	return spumone_rt_bell(p->cpus[0]);
+}
+
 /* ---- how it shares ---- */
 
 static u64 kind_rt_cycles_to_ns(u64 cycles)
@@ -299,4 +304,5 @@ const struct partition_kind kind_rt = {
 	.words		= kind_rt_words,
 	.ring		= kind_rt_ring,
 	.hear		= kind_rt_hear,
+	.bell		= kind_rt_bell,
 };

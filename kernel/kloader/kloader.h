@@ -73,6 +73,7 @@ struct partition;
  * @words: its last ones, not to be trusted; it is parked
  * @ring: ring for what it runs for us; false: it cannot hear.  Any context
  * @hear: where it finds the host's bell from now on.  Any context
+ * @bell: its own for IKC, a SHIMOS_BELL; only of a kind without CPUs of its own
  *
  * Those that say no context may sleep.
  */
@@ -99,6 +100,7 @@ struct partition_kind {
 	const char *(*words)(struct partition *p);
 	bool (*ring)(struct partition *p);
 	void (*hear)(struct partition *p, u64 bell);
+	u64 (*bell)(struct partition *p);
 };
 
 struct partition {

@@ -4,6 +4,7 @@
 #include <linux/reboot.h>
 #include <linux/suspend.h>
 #include <shimos/ikc.h>
+#include <shimos/spumone.h>
 
 #include "arch.h"
 #include "passthrough.h"
@@ -61,9 +62,9 @@ static int __init kloader_init(void)
 	ret = ikc_bell_open(&kloader_bell);
 	if (ret)
 		goto exit_sysfs;
-	ret = ikc_host_init(THIS_MODULE);
+	ret = ikc_host_init(THIS_MODULE, spumone_rt_share);
 	if (ret)
-		goto close_bell;
+		goto unshare;
 	ret = passthrough_init(life_lost);
 	if (ret)
 		goto exit_ikc;
@@ -78,7 +79,8 @@ exit_passthrough:
 	passthrough_exit();
 exit_ikc:
 	ikc_host_exit();
-close_bell:
+unshare:
+	spumone_rt_unshare();
 	ikc_bell_close();
 exit_sysfs:
 	sysfs_exit();
@@ -97,6 +99,7 @@ static void __exit kloader_exit(void)
 	ioctl_exit();
 	passthrough_exit();
 	ikc_host_exit();
+	spumone_rt_unshare();
 	ikc_bell_close();
 	sysfs_exit();
 	cpus_exit();

@@ -70,9 +70,10 @@ static int partition_join_ikc(struct partition *p, struct complaint *c)
 
 	for (i = 0; i < p->range_count; i++)
 		range[i] = (struct ikc_range){ p->ranges[i].start, p->ranges[i].size };
-	/* a CPU that is shared stays the host's, and so do the bells on it */
+	/* a CPU that is shared stays the host's, and so do all bells on it but one */
 	p->ikc_kernel = ikc_host_add(p->name, range, p->range_count, p->hardware_ids,
-				     p->kind->own_cpus ? p->cpu_count : 0);
+				     p->kind->own_cpus ? p->cpu_count : 0,
+				     p->kind->own_cpus ? 0 : p->kind->bell(p));
 	if (p->ikc_kernel < 0)
 		return shimos_refuse(c, p->ikc_kernel,
 				     "there are %u kernels on this machine, the most that can communicate: remove a partition first",

@@ -180,16 +180,20 @@ bool ikc_kernel_stuck(unsigned int kernel);
 int ikc_attach(u64 area, u32 number, u32 life, struct module *owner);
 void ikc_detach(void);
 
-/* Make the area and attach as kernel 0.  May sleep. */
-int ikc_host_init(struct module *owner);
+/*
+ * Make the area and attach as kernel 0.  @share is told of each chunk's physical address
+ * before any other kernel hears of it, and may sleep.  May sleep.
+ */
+int ikc_host_init(struct module *owner, void (*share)(unsigned int chunk, u64 physical));
 /* All other kernels are gone. */
 void ikc_host_exit(void);
 u64 ikc_host_area(void);		/* physical address of chunk 0 */
 /*
- * A new kernel: its number, or -ENOSPC.  @cpu has the hardware ids of its CPUs.
+ * A new kernel: its number, or -ENOSPC.  @cpu has the hardware ids of its CPUs; @bell is
+ * the SHIMOS_BELL of one that has none of its own, else 0.
  */
 int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
-		 const u64 *cpu, u32 cpus);
+		 const u64 *cpu, u32 cpus, u64 bell);
 void ikc_host_remove(u32 number);
 /* Its CPUs are about to run; returns the number of this life. */
 u32 ikc_host_up(u32 number);

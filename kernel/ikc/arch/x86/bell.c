@@ -16,6 +16,7 @@
 #include <asm/i8259.h>
 #include <asm/irqdomain.h>
 #include <asm/smp.h>
+#include <shimos/layer_abi.h>
 #include <shimos/x86_icr.h>
 
 #include "../../local.h"
@@ -102,6 +103,13 @@ bool ikc_arch_bell_valid(u64 bell)
 	return bell & SHIMOS_BELL_READY && SHIMOS_BELL_CPU(bell) < X86_BELL_CPUS &&
 	       vector >= FIRST_EXTERNAL_VECTOR && vector < LOCAL_TIMER_VECTOR &&
 	       vector != IA32_SYSCALL_VECTOR && vector != ISA_IRQ_VECTOR(PIC_CASCADE_IR);
+}
+
+/* On a CPU without a layer, Linux has a handler for it that does nothing. */
+bool ikc_arch_bell_is_layers(u64 bell)
+{
+	return bell & SHIMOS_BELL_READY && SHIMOS_BELL_CPU(bell) < X86_BELL_CPUS &&
+	       SHIMOS_BELL_VECTOR(bell) == LAYER_BELL_VECTOR;
 }
 
 void ikc_arch_bell_ring(u64 bell)
