@@ -113,14 +113,19 @@ deb: ## build the Debian packages into BUILD/deb (needs debhelper, dh-dkms, musl
 	cd $(BUILD)/deb/shimos && dpkg-buildpackage -b -us -uc
 	ls $(BUILD)/deb/*.deb
 
-.PHONY: lib
+.PHONY: lib examples
 LIB_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ikernel/ikc -Ikernel/include/uapi -Ilib/c
-lib: ## test the C library and build its example into OUT (OUT=…)
+lib: examples ## test the C library and build the examples into OUT (OUT=…)
 	mkdir -p $(OUT)
 	$(CC) $(LIB_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover -pthread \
 		-o $(OUT)/ikc_test lib/c/test/ikc_test.c
 	$(OUT)/ikc_test
+
+examples: ## build the examples into OUT (OUT=…)
+	mkdir -p $(OUT)
 	$(CC) $(LIB_FLAGS) -static -o $(OUT)/ikc_hello examples/ikc_hello.c
+	$(CC) $(LIB_FLAGS) -Irt/programs -static -o $(OUT)/pendulum_panel examples/pendulum_panel.c
+	$(CC) $(LIB_FLAGS) -Irt/programs -static -o $(OUT)/pendulum_linux examples/pendulum_linux.c rt/programs/pendulum.c
 
 .PHONY: test-modules test-programs
 test-modules: modules ## build the modules that tests load, for KVER into OUT

@@ -27,6 +27,7 @@ int main(void)
 	test_format();
 	test_ring();
 	test_period();
+	test_pendulum();
 	for (n = 1; n <= 20; n++)
 		randomised(n);
 	if (seed)

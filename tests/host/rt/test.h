@@ -11,5 +11,6 @@ void test_ring(void);
 void fuzz_ring(__u64 seed);
 void test_period(void);
 void fuzz_period(__u64 seed);
+void test_pendulum(void);
 
 #endif
