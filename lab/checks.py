@@ -172,9 +172,9 @@ _READS: dict[Check, tuple[str, ...]] = {
     unit_tests: ("Makefile", "kernel", "tests/host"),
     ikc_tests: ("Makefile", "kernel", "tests/host"),
     vring_tests: ("Makefile", "kernel", "tests/host"),
-    rt_images: ("Makefile", "kernel/include", "rt", "tests/host"),
+    rt_images: ("Makefile", "kernel/include", "kernel/ikc", "rt", "tests/host", "tests/rt"),
     ikc_model: ("Makefile", "kernel", "tests/host"),
-    library: ("Makefile", "kernel", "lib", "examples"),
+    library: ("Makefile", "kernel", "lib", "examples", "rt/programs"),
     rust_tests: ("tool", "lib", "kernel", "lab/checks.py"),
 }
 

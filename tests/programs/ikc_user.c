@@ -5,6 +5,7 @@
  *	ikc_user echo PEER CHANNEL COUNT	receive and send back
  *	ikc_user talk PEER CHANNEL COUNT	send numbered messages, check the answers
  *	ikc_user events PEER CHANNEL COUNT	the same, waiting by epoll on an eventfd
+ *	ikc_user flood PEER CHANNEL COUNT	numbers there, then as many back; tests/rt/flood.c
  *	ikc_user hold PEER CHANNEL		write until the peer is gone, and on
  *	ikc_user errors PEER			everything wrong; prints "name errno"
  */
@@ -21,6 +22,8 @@
 #define SLOT_SIZE	256
 #define WINDOW		20
 #define WAIT_MS		30000
+#define FLOOD_SLOTS	1000
+#define FLOOD_SLOT_SIZE	64
 
 static void check(int ret, const char *what)
 {
@@ -30,12 +33,13 @@ static void check(int ret, const char *what)
 	exit(1);
 }
 
-static void begin(struct ikc_channel *ch, const char *peer, const char *channel)
+static void begin(struct ikc_channel *ch, const char *peer, const char *channel, __u32 slots,
+		  __u32 slot_size)
 {
 	int number = ikc_find_kernel(peer);
 
 	check(number, "find");
-	check(ikc_channel_open(ch, number, atoi(channel), atoi(channel), SLOTS, SLOT_SIZE),
+	check(ikc_channel_open(ch, number, atoi(channel), atoi(channel), slots, slot_size),
 	      "open");
 	check(ikc_channel_connect(ch, WAIT_MS), "connect");
 	printf("connected\n");
@@ -112,6 +116,49 @@ static void talk(struct ikc_channel *ch, long count)
 		expect(data, len, got++);
 	}
 	printf("ok %ld\n", got);
+}
+
+static __u64 receive_number(struct ikc_channel *ch)
+{
+	__u64 number;
+	int len = ikc_receive_wait(ch, &number, sizeof(number), WAIT_MS);
+
+	check(len, "receive");
+	if (len != sizeof(number)) {
+		printf("a message has %d bytes\n", len);
+		exit(1);
+	}
+	return number;
+}
+
+static void expect_number(struct ikc_channel *ch, __u64 wanted)
+{
+	__u64 number = receive_number(ch);
+
+	if (number == wanted)
+		return;
+	printf("%llu came, and not %llu\n", (unsigned long long)number,
+	       (unsigned long long)wanted);
+	exit(1);
+}
+
+/* The peer counts what it gets, and answers with that before its own numbers. */
+static void flood(struct ikc_channel *ch, long count)
+{
+	long n;
+	int ret;
+
+	for (n = 0; n < count; n++) {
+		ret = ikc_put(ch, &n, sizeof(n));
+		if (ret == -EAGAIN)
+			ret = ikc_send_wait(ch, &n, sizeof(n), WAIT_MS);
+		check(ret, "send");
+	}
+	tell(ch);
+	expect_number(ch, count);
+	for (n = 0; n < count; n++)
+		expect_number(ch, n);
+	printf("ok %ld, doorbells %llu\n", count, (unsigned long long)ch->out.rung);
 }
 
 static int wait_for_event(int epoll, int event)
@@ -244,7 +291,10 @@ int main(int argc, char **argv)
 	}
 	if (argc < 4)
 		return 2;
-	begin(&ch, argv[2], argv[3]);
+	if (!strcmp(what, "flood"))
+		begin(&ch, argv[2], argv[3], FLOOD_SLOTS, FLOOD_SLOT_SIZE);
+	else
+		begin(&ch, argv[2], argv[3], SLOTS, SLOT_SIZE);
 	if (!strcmp(what, "hold"))
 		hold(&ch);
 	else if (argc < 5)
@@ -255,6 +305,8 @@ int main(int argc, char **argv)
 		talk(&ch, atol(argv[4]));
 	else if (!strcmp(what, "events"))
 		events(&ch, atol(argv[4]));
+	else if (!strcmp(what, "flood"))
+		flood(&ch, atol(argv[4]));
 	else
 		return 2;
 	ikc_channel_close(&ch);
