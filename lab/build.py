@@ -91,6 +91,8 @@ def test_programs() -> dict[str, Path]:
             include = [f"-I{SRC / place}" for place in places]
             run("gcc", "-static", "-O2", "-Wall", "-Werror", *include, "-o", program, source, "-lpthread")
             parts[f"{_TESTS}/{source.stem}"] = program
+        run_make("examples", out)
+        parts |= {f"{_TESTS}/{name}": out / name for name in ("pendulum_panel", "pendulum_linux")}
     with cache.lock("build-tool"):
         run_make("rt-tests", out, f"RT_ACTIVATIONS={RT_ACTIVATIONS}", f"RT_SECONDS={RT_SECONDS}")
         parts |= {f"{_TESTS}/{image.name}": image for image in (out / "rt").glob("*.elf")}
@@ -126,6 +128,7 @@ _PROGRAMS = (
     "kernel/ikc",
     "kernel/init",
     "rt",
+    "examples",
     "docs/realtime.md",
 )
 

@@ -1,6 +1,7 @@
 """``./demo``: a second, unmodified kernel beside the first, step by step.
 
 ./demo           show it, check every step, exit 0 if all held
+./demo --rt      the same of an RTOS and Linux on the same core
 ./demo --shell   a shell on the emulated machine, everything prepared
 """
 
@@ -8,12 +9,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
-import textwrap
 from typing import Any
 
-from lab import progress, terminal
+from lab import demo_rt, progress, terminal
+from lab.demo_steps import Steps
 from lab.devices import Disk
 from lab.machine import LAB_INITRD, Machine, parse_cpu_list
 from lab.partition_root import partition_root
@@ -32,36 +32,18 @@ _FILE = "/var/www/html/random"
 _BOOT = 240.0
 
 
-class Demo:
+class Demo(Steps):
     """The steps, each of which prints what it did and checks what it saw."""
 
     def __init__(self, machine: Machine):
-        self._machine = machine
-        self._failed: list[str] = []
+        super().__init__(machine)
         self._host_boot = machine.boot_id()
         self._cpus = machine.online_cpus()
         self._free = machine.mem_free()
 
-    def type(self, command: str, timeout: float = 120.0) -> str:
-        """Run a command on the host as a user would, shown with its output."""
-        print(f"\n    host# {command}", flush=True)
-        output = _as_seen(self._machine.run(command, timeout=timeout).output)
-        print(textwrap.indent(output, "    ").rstrip("\n"), flush=True)
-        return output
-
     def type_inside(self, command: str) -> str:
-        """The same in the partition, through its console."""
-        print(f"\n    partition# {command}", flush=True)
-        output = self._machine.partition(_NAME, login="root").run(command, timeout=120).output
-        print(textwrap.indent(output, "    ").rstrip("\n"), flush=True)
-        return output
-
-    def check(self, what: str, good: bool, seen: object = "") -> None:
-        """Note whether something held."""
-        detail = f" (seen: {seen})" if seen != "" else ""
-        say(f"{'  ok   ' if good else '  FAIL '} {what}{detail}")
-        if not good:
-            self._failed.append(what)
+        """Run a command in the partition, through its console."""
+        return self.shown("partition", command, self._machine.partition(_NAME, login="root"))
 
     def show(self) -> dict[str, Any]:
         """What the tool knows about the partition."""
@@ -77,7 +59,7 @@ class Demo:
         self._panic()
         self._again(first)
         self._give_back()
-        return self._failed
+        return self.failed
 
     def _start(self) -> str:
         machine = self._machine
@@ -175,12 +157,7 @@ class Demo:
         missing = max(0, self._free - free) >> 20
         self.check("the host has its memory", free > self._free - _SLACK, f"{missing} MiB less free than before")
         self.check("no partition is left", json.loads(self._machine.run("shimos ls --json").output) == [])
-        try:
-            self._machine.assert_dmesg_clean()
-            self.check("the host's kernel log is clean", True)
-        except AssertionError as error:
-            print(error)
-            self.check("the host's kernel log is clean", False)
+        self.check_log()
 
 
 def _run_command(machine: Machine) -> str:
@@ -190,12 +167,6 @@ def _run_command(machine: Machine) -> str:
         f"shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {machine.vmlinuz('6.1')}"
         f" --disk {machine.disk('root')} --net br0 --cmdline '{root}'"
     )
-
-
-def _as_seen(output: str) -> str:
-    """What is left on a terminal when lines that were overwritten are gone."""
-    lines = [re.split(r"\r|\x1b\[2K", line)[-1] for line in output.split("\n")]
-    return "\n".join(lines)
 
 
 def _greeting(machine: Machine) -> str:
@@ -211,23 +182,32 @@ This is a shell on the emulated machine; `exit` leaves it (and ends the machine)
 """
 
 
-def main() -> int:
-    """0 if every check held."""
-    parser = argparse.ArgumentParser(prog="./demo", description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--shell", action="store_true", help="a shell on the emulated machine, everything prepared")
-    arguments = parser.parse_args()
-    say("preparing the lab")
-    with Machine(disks=[Disk("root", lambda: partition_root("6.1"))]) as machine:
-        say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.accelerator})")
-        if arguments.shell:
-            terminal.shell(machine, _greeting(machine))
-            return 0
-        failed = Demo(machine).run()
+def _finish(failed: list[str]) -> int:
     if failed:
         print("\nThis did not hold:\n" + "\n".join(f"  {f}" for f in failed))
         return 1
     print(f"\nAll of it held, in {progress.elapsed():.0f} s.")
     return 0
+
+
+def main() -> int:
+    """0 if every check held."""
+    parser = argparse.ArgumentParser(prog="./demo", description=__doc__.splitlines()[0] if __doc__ else None)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--shell", action="store_true", help="a shell on the emulated machine, everything prepared")
+    what.add_argument("--rt", action="store_true", help="an RTOS and Linux on the same core")
+    arguments = parser.parse_args()
+    say("preparing the lab")
+    if arguments.rt:
+        with demo_rt.machine() as machine:
+            say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.accelerator})")
+            return _finish(demo_rt.DemoRt(machine).run())
+    with Machine(disks=[Disk("root", lambda: partition_root("6.1"))]) as machine:
+        say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.accelerator})")
+        if arguments.shell:
+            terminal.shell(machine, _greeting(machine))
+            return 0
+        return _finish(Demo(machine).run())
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ _IKC = _system("ikc", "ikc_death", "ikc_user")
 _DISKS = _system("disks", "disk_faults", "disk_power", "disk_root")
 _NETS = _system("networks", "network_faults")
 _DEVICES = (*_DISKS, *_NETS, *_system("owner", "device_hostile", "device_unwanted"))
-_RT = _system("layer", "rt", "rt_partitions")
+_RT = _system("layer", "rt", "rt_ikc", "rt_partitions")
 _LIFE = (*_system("life", "errors", "hostile", "ioctl", "kernels", "tool", "pci"), *_RT)
 
 #: Patterns of files (* fits slashes as well) and the tests that depend on them.
@@ -59,7 +59,7 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     (f"{_SYSTEM}/soak/*", _NOTHING),
     (f"{_SYSTEM}/debug/*", _NOTHING),
     ("lab/debug/*", _NOTHING),
-    ("lab/demo.py", _PYTHON),
+    ("lab/demo*", _PYTHON),
     ("demo", _PYTHON),
     ("lab/stage/kml*", _KML),
     ("lab/stage/traffic.py", (*_IKC, *_system("life"))),

@@ -134,7 +134,9 @@ static long mask(void *arg)
 
 	for (i = 0; i < m->times; i++) {
 		local_irq_disable();
-		udelay(m->microseconds);
+		/* udelay() of more than some milliseconds overflows */
+		mdelay(m->microseconds / USEC_PER_MSEC);
+		udelay(m->microseconds % USEC_PER_MSEC);
 		local_irq_enable();
 		usleep_range(300, 350);
 	}

@@ -1,0 +1,98 @@
+"""``./demo --rt``: FreeRTOS balances a pendulum on the only core of a stock Linux that is in its way.
+
+The machine's clock counts instructions, so what is seen does not depend on this computer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from lab.demo_steps import Steps
+from lab.machine import Machine
+from lab.progress import say
+from lab.stage.partitions import PROGRAMS, WAIT_FOR
+
+#: How long the program may be away when it was killed.
+_BACK_MS = 50
+#: Linux keeps interrupts off for so long, again and again.
+_MASK_US = 400_000
+_SECONDS = 3
+#: While Linux sleeps, the emulator's clock follows the computer's.
+_SPINNER = "nice -n 19 sh -c 'while :; do :; done'"
+#: A compiler at work.
+_JOB = "python3 -m compileall -q -f /usr/lib/python3*/json /usr/lib/python3*/email"
+
+
+def machine() -> Machine:
+    """Return a machine with one CPU and a clock that counts instructions."""
+    return Machine(cpus=1, icount=True)
+
+
+class DemoRt(Steps):
+    """The steps."""
+
+    def run(self) -> list[str]:
+        """All of them; returns what did not hold."""
+        self._prepare()
+        self._start()
+        self._disturb()
+        self._without()
+        self._kill()
+        self._give_back()
+        return self.failed
+
+    def _prepare(self) -> None:
+        self._machine.run(f"insmod {PROGRAMS}/{self._machine.versions[self._machine.flavour]}/shimos_layer_test.ko")
+        self._machine.run(f"ln -s {PROGRAMS}/pendulum_panel {PROGRAMS}/pendulum_linux /usr/local/bin/")
+        self._machine.run(f"({_SPINNER}) >/dev/null 2>&1 &")
+
+    def _start(self) -> None:
+        say("the host is a stock Debian kernel with one CPU:")
+        self.type("uname -r; nproc; shimos doctor | grep 'shared CPUs'")
+        say("FreeRTOS shares that CPU, and balances a pendulum at 1 kHz:")
+        self.type(f"shimos run ctl --share-cpus 0 --memory 8M --kernel {PROGRAMS}/control.elf")
+        self.type("shimos ls")
+        say("a program of Linux's tells it where the cart shall be, and shows what it hears, through shared memory:")
+        output = self.type("pendulum_panel ctl 2", check=False)
+        self.check("the pendulum stands", "standing after" in output)
+
+    def _in_the_way(self, command: str) -> str:
+        """Let Linux compile, and keep interrupts off meanwhile."""
+        times = _SECONDS * 1_000_000 // _MASK_US
+        self._machine.run("rm -f /tmp/end /tmp/load")
+        for work in (f"while [ ! -e /tmp/end ]; do {_JOB}; done", f"echo mask 0 {_MASK_US} {times} >/proc/layer"):
+            self._machine.run(f"({work}) >/dev/null 2>&1 & echo $! >>/tmp/load")
+        output = self.type(command, check=False, timeout=300)
+        self._machine.run(f"touch /tmp/end; {WAIT_FOR} exit $(cat /tmp/load)", timeout=300)
+        return output
+
+    def _disturb(self) -> None:
+        say(f"now Linux compiles, and keeps interrupts off for {_MASK_US // 1000} ms again and again:")
+        output = self._in_the_way(f"pendulum_panel ctl {_SECONDS - 1}")
+        self.check("the pendulum stands", "standing after" in output)
+        late = [int(us) for us in re.findall(r"at most (\d+) us late", output)]
+        self.check("no tick was half a millisecond late", bool(late) and max(late) < 500, f"{max(late, default=0)} us")
+        self.type("shimos rt")
+
+    def _without(self) -> None:
+        say("without separation, the same pendulum and controller as a program of Linux's, of the highest priority:")
+        self.type("shimos stop ctl")
+        output = self._in_the_way(f"pendulum_linux 0 {_SECONDS - 1}")
+        self.check("it falls", "fallen after" in output)
+
+    def _kill(self) -> None:
+        say("again in its partition, and then it is killed:")
+        self.type("shimos restart ctl && pendulum_panel ctl 1", check=False)
+        output = self.type("shimos kill ctl && shimos restart ctl")
+        ready = re.search(r"ready after ([\d.]+) ms", output)
+        back = float(ready[1]) if ready else None
+        self.check(f"it is back within {_BACK_MS} ms", back is not None and back < _BACK_MS, f"{back} ms")
+        output = self.type("pendulum_panel ctl 1", check=False)
+        self.check("the pendulum stands", "standing after" in output)
+
+    def _give_back(self) -> None:
+        say("ending it: Linux is native again:")
+        output = self.type("shimos rm --force ctl; shimos rt; cat /proc/layer")
+        self.check("the layer is gone from under the CPU", "under=0" in output)
+        self._machine.run("rmmod shimos_layer_test")
+        self.check_log()
