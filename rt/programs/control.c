@@ -98,7 +98,7 @@ static void control_obey(const struct control_command *command)
 	taskEXIT_CRITICAL();
 }
 
-/* One panel after the other. */
+/* One panel after the other; one that has left, or sends what is no command, makes room. */
 static void control_read(void)
 {
 	struct control_command command;
@@ -108,7 +108,7 @@ static void control_read(void)
 	while (!(ret = board_ikc_read(CONTROL_CHANNEL, &command, sizeof(command), &len)))
 		if (len == sizeof(command))
 			control_obey(&command);
-	if (ret == -EPIPE)
+	if (ret != -EAGAIN)
 		board_ikc_next(CONTROL_CHANNEL);
 }
 
