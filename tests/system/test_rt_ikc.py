@@ -10,6 +10,7 @@ import pytest
 from lab import faults
 from lab.machine import Machine
 from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, remove
+from lab.stage.rt import rt_command, vcpus
 from lab.stage.traffic import PROC, area, ikc, kernels, load
 from tests.support.tiers import rounds
 
@@ -22,11 +23,6 @@ FLOOD = 1_000_000
 DOORBELLS = 0.05
 
 
-def run_rt(machine: Machine, image: str, name: str = "ctl", cpu: int = 1) -> None:
-    """Start a real-time program of the lab's."""
-    machine.run(f"shimos run {name} --share-cpus {cpu} --memory 8M --kernel {PROGRAMS}/{image}.elf")
-
-
 def ping(machine: Machine, name: str = "ctl", count: int = 20) -> None:
     """Get an answer to each message."""
     found = json.loads(machine.run(f"shimos ping --json -c {count} -i 0 {name}").output)
@@ -37,7 +33,7 @@ def test_echo(machine: Machine) -> None:
     """Ping and perf reach it like any kernel, one program after the other, in each of its lives."""
     before = Resources(machine)
     used = area(machine)["used"]
-    run_rt(machine, "echo")
+    machine.run(rt_command("echo"))
     assert [k["name"] for k in ikc(machine)["kernels"]] == ["host", "ctl"]
     for _ in range(3):
         ping(machine)
@@ -58,7 +54,7 @@ def test_echo(machine: Machine) -> None:
 def test_a_million_messages_each_way(machine: Machine) -> None:
     """All arrive, in order; hardly any needs a doorbell."""
     used = area(machine)["used"]
-    run_rt(machine, "flood")
+    machine.run(rt_command("flood"))
     for _ in range(rounds(3, 1)):
         output = machine.run(f"{USER} flood ctl 1 {FLOOD}", timeout=300).output
         told = re.search(rf"ok {FLOOD}, doorbells (\d+)", output)
@@ -75,7 +71,7 @@ def test_a_million_messages_each_way(machine: Machine) -> None:
 
 def test_programs_that_leave(machine: Machine) -> None:
     """A program on the host that is killed in the midst of it leaves room for the next one."""
-    run_rt(machine, "flood")
+    machine.run(rt_command("flood"))
     used = area(machine)["used"]
     for _ in range(rounds(20, 4)):
         machine.run(f"{USER} flood ctl 1 {FLOOD} >/tmp/flood 2>&1 & {WAIT_FOR} text connected /tmp/flood; kill -9 $!")
@@ -92,7 +88,7 @@ def test_programs_that_leave(machine: Machine) -> None:
 
 def test_the_area_grows(fresh_machine: Machine) -> None:
     """What the host adds while the program runs is in use when the program has it, too; it talks from there."""
-    run_rt(fresh_machine, "flood")
+    fresh_machine.run(rt_command("flood"))
     before = area(fresh_machine)
     load(fresh_machine)
     # more than there is in a chunk; blocks of the same size are the last channel's rings
@@ -108,7 +104,7 @@ def test_the_area_grows(fresh_machine: Machine) -> None:
 def test_beside_a_partition(machine: Machine) -> None:
     """The host talks with both kinds, whichever came first, and they know of each other."""
     with kernels(machine, (("web", "6.1", "2-3"),), modules=(), programs=()):
-        run_rt(machine, "echo")
+        machine.run(rt_command("echo"))
         for name in ("web", "ctl", "web"):
             ping(machine, name)
         # the partition has seen the program come, and rung it
@@ -118,3 +114,26 @@ def test_beside_a_partition(machine: Machine) -> None:
         assert not faults.unclean(machine.run("shimos logs web").output)
         remove(machine, "ctl")
     machine.assert_dmesg_clean()
+
+
+@pytest.mark.machine(cpus=1, icount=True)
+def test_control(fresh_machine: Machine) -> None:
+    """A pendulum stands while Linux keeps interrupts off, and falls as a program of Linux's.
+
+    Time goes by instructions; a nice spinner keeps it so, for while Linux sleeps it is the computer's.
+    """
+    load(fresh_machine, "shimos_layer_test")
+    fresh_machine.run("nice -n 19 sh -c 'while :; do :; done' >/dev/null 2>&1 &")
+    fresh_machine.run(rt_command("control", cpu="0"))
+    # what means nothing is not obeyed
+    fresh_machine.run(f"{USER} talk ctl 1 3 >/dev/null", check=False)
+    mask = "(echo mask 0 400000 {times} >/proc/layer) >/dev/null 2>&1 &"
+    output = fresh_machine.run(f"{mask.format(times=3)} {PROGRAMS}/pendulum_panel ctl 1", timeout=300).output
+    assert "standing after" in output
+    late = [int(us) for us in re.findall(r"at most (\d+) us late", output)]
+    assert late and max(late) < 100, output
+    assert vcpus(fresh_machine)["ctl:0"]["masked"] > 500
+    remove(fresh_machine, "ctl")
+    alone = fresh_machine.run(f"{mask.format(times=6)} {PROGRAMS}/pendulum_linux 0 3", timeout=300, check=False)
+    assert "fallen after" in alone.output
+    fresh_machine.assert_dmesg_clean()

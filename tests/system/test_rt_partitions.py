@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
-from typing import Any
 
 import pytest
 
 from lab.machine import Machine
 from lab.shell import ShellGone
 from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start, wait_state
+from lab.stage.rt import rt_command, vcpus
 from lab.stage.traffic import area
 from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(one_thread=True)
-
-
-def rt_command(image: str = "latency-endless", name: str = "ctl", cpu: str = "1", more: str = "") -> str:
-    """Return the command line that starts a real-time program of the lab's."""
-    return f"shimos run {name} --share-cpus {cpu} --memory 8M --kernel {PROGRAMS}/{image}.elf {more}".strip()
-
-
-def vcpus(machine: Machine) -> dict[str, dict[str, Any]]:
-    """Return who shares CPUs, by name, as ``shimos rt`` knows them."""
-    return {vcpu["name"]: vcpu for vcpu in json.loads(machine.run("shimos rt --json").output)}
 
 
 def console(machine: Machine, name: str = "ctl") -> list[str]:

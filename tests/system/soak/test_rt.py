@@ -12,8 +12,9 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, remove
+from lab.stage.rt import rt_command
 from tests.system.test_layer import LOAD, assert_balanced, counts, do, leave, load
-from tests.system.test_rt_partitions import killed, rt_command
+from tests.system.test_rt_partitions import killed
 
 LAUNCHES = int(os.environ.get("SHIMOS_SOAK_LAUNCHES", "1000"))
 KILLS = int(os.environ.get("SHIMOS_SOAK_KILLS", "200"))
