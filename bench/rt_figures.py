@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 #: Cycles of a bucket of the program: LATENCY_WIDTH of rt/programs/latency.c.
-WIDTH = 16
+WIDTH = 4
 #: How much later than with an idle Linux 999 of 1000 activations may be.
 FACTOR = 1.1
 #: Cycles that none may be late.

@@ -7,8 +7,8 @@
 #include "period.h"
 
 #define LATENCY_HERTZ	1000
-#define LATENCY_BUCKETS	16384
-#define LATENCY_WIDTH	16	/* cycles of a bucket */
+#define LATENCY_BUCKETS	65536
+#define LATENCY_WIDTH	4	/* cycles of a bucket */
 
 /* All the handler's, except while interrupts are off. */
 static struct {

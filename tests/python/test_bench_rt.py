@@ -64,7 +64,7 @@ STEADY = Latencies({368: 1000, 384: 1000}, 16, 0, 376, 385, 398, 0)
 
 def test_the_programs_console() -> None:
     found = parse_latency(CONSOLE, 12.5)
-    assert found == Latencies({368: 1200, 384: 797, 432: 2, 448: 1}, 16, 0, 370, 386, 448, 3, 12.5)
+    assert found == Latencies({368: 1200, 384: 797, 432: 2, 448: 1}, 4, 0, 370, 386, 448, 3, 12.5)
     assert found.total == 2000
     assert cycles_per_second(CONSOLE) == CLOCK
 
@@ -115,11 +115,11 @@ def test_cyclictest_in_cycles() -> None:
 def test_percentiles() -> None:
     """The upper end of the bucket in which it is, but nothing is above the greatest."""
     found = parse_latency(CONSOLE)
-    assert found.percentile(0.5) == 383
-    assert found.percentile(0.6) == 383
-    assert found.percentile(0.601) == 399
-    assert found.percentile(0.9985) == 399
-    assert found.percentile(0.999) == 447
+    assert found.percentile(0.5) == 371
+    assert found.percentile(0.6) == 371
+    assert found.percentile(0.601) == 387
+    assert found.percentile(0.9985) == 387
+    assert found.percentile(0.999) == 435
     assert found.percentile(1) == 448
     # what no bucket is for counts, too
     assert parse_cyclictest(CYCLICTEST, 2000, CLOCK).percentile(0.99) == 12999
@@ -176,7 +176,7 @@ def test_table() -> None:
         Row("6.12", ANCHOR, IDLE, parse_cyclictest(CYCLICTEST, 2000, CLOCK)),
     ]
     first, second = table(rows).splitlines()[2:]
-    assert "| 2,000 | 370 | 386 | 399 | 447 | 448 | 3 | 2,750 | figure 7" in first
+    assert "| 2,000 | 370 | 386 | 387 | 435 | 448 | 3 | 2,750 | figure 7" in first
     assert "| 1,990 | 7,000 | 8,000 | 12,999 | 1,999,999 | 1,999,999 | 10 |  |  |" in second
 
 
