@@ -260,12 +260,17 @@ static int ioctl_wait(void *session, void *data, struct complaint *c)
 	return ioctl_with(arg->id, ioctl_wait_found, arg, c);
 }
 
-static int ioctl_rt_found(struct partition *p, void *data, struct complaint *c)
+static int ioctl_check_rt(const struct partition *p, struct complaint *c)
 {
 	if (p->kind != &kind_rt)
 		return shimos_refuse(c, -EINVAL, "'%s' has CPUs of its own and shares none",
 				     p->name);
-	return kind_rt_status(p, data, c);
+	return 0;
+}
+
+static int ioctl_rt_found(struct partition *p, void *data, struct complaint *c)
+{
+	return ioctl_check_rt(p, c) ?: kind_rt_status(p, data, c);
 }
 
 static int ioctl_rt(void *session, void *data, struct complaint *c)
@@ -273,6 +278,21 @@ static int ioctl_rt(void *session, void *data, struct complaint *c)
 	struct shimos_rt_status *arg = data;
 
 	return ioctl_with(arg->id, ioctl_rt_found, arg, c);
+}
+
+static int ioctl_rt_latency_found(struct partition *p, void *data, struct complaint *c)
+{
+	struct shimos_rt_latency *arg = data;
+
+	return ioctl_check_rt(p, c) ?: shimos_door_check_reserved(arg->reserved, c) ?:
+	       shimos_door_check_reserved(arg->reserved2, c) ?: kind_rt_latency(p, arg, c);
+}
+
+static int ioctl_rt_latency(void *session, void *data, struct complaint *c)
+{
+	struct shimos_rt_latency *arg = data;
+
+	return ioctl_with(arg->id, ioctl_rt_latency_found, arg, c);
 }
 
 /* ---- the device ---- */
@@ -291,6 +311,7 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_MEMORY, "memory", 0, ioctl_memory },
 	{ SHIMOS_IOC_PCI, "pci", 0, ioctl_pci },
 	{ SHIMOS_IOC_RT, "rt", 0, ioctl_rt },
+	{ SHIMOS_IOC_RT_LATENCY, "rt_latency", 0, ioctl_rt_latency },
 };
 
 static const struct shimos_door ioctl_door = {

@@ -20,7 +20,9 @@
 #include "kloader.h"
 
 struct kind_rt {
-	struct layer_rt last;	/* how it was when it was parked last; p->mutex */
+	/* How it was when it was parked last; p->mutex. */
+	struct layer_rt last;
+	struct layer_late late;
 	char reason[sizeof_field(struct partition, message)];
 };
 
@@ -164,6 +166,7 @@ static int kind_rt_park(struct partition *p)
 	struct kind_rt *rt = p->rt;
 
 	spumone_rt_state(p->cpus[0], &rt->last);
+	rt->late = *spumone_rt_late(p->cpus[0]);
 	if (rt->last.state == LAYER_RT_CRASHED)
 		spumone_rt_reason(&rt->last, rt->reason, sizeof(rt->reason));
 	spumone_rt_stop(p->cpus[0]);	/* if it was started */
@@ -250,6 +253,16 @@ static u64 kind_rt_busy_ns(struct partition *p)
 	return kind_rt_cycles_to_ns(now.cycles);
 }
 
+/* Nobody removes it, and it stays up or down, until p->mutex is given back. */
+static int kind_rt_hold(struct partition *p, struct complaint *c)
+{
+	mutex_lock(&p->mutex);
+	if (!p->gone)
+		return 0;
+	mutex_unlock(&p->mutex);
+	return shimos_refuse(c, -ENOENT, "'%s' is being removed", p->name);
+}
+
 /**
  * kind_rt_status() - how a real-time partition shares its CPU
  * @p: of this kind
@@ -260,13 +273,11 @@ static u64 kind_rt_busy_ns(struct partition *p)
  */
 int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c)
 {
+	int ret = kind_rt_hold(p, c);
 	struct layer_rt now;
 
-	mutex_lock(&p->mutex);
-	if (p->gone) {
-		mutex_unlock(&p->mutex);
-		return shimos_refuse(c, -ENOENT, "'%s' is being removed", p->name);
-	}
+	if (ret)
+		return ret;
 	kind_rt_now(p, &now);
 	out->host_exits = spumone_exits(p->cpus[0]);
 	mutex_unlock(&p->mutex);
@@ -278,6 +289,40 @@ int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct com
 	out->timers = now.timers;
 	out->past = now.past;
 	out->throttled = now.throttled;
+	return 0;
+}
+
+static void kind_rt_fill_latency(const struct layer_late *late, struct shimos_rt_latency *out)
+{
+	BUILD_BUG_ON(LAYER_LATE_STEPS != SHIMOS_RT_LATENCY_STEPS);
+	BUILD_BUG_ON(sizeof(late->buckets) != sizeof(out->buckets));
+	memcpy(out->buckets, late->buckets, sizeof(out->buckets));
+	out->count = READ_ONCE(late->count);
+	out->min = out->count ? READ_ONCE(late->min) : 0;
+	out->max = READ_ONCE(late->max);
+	out->sum = READ_ONCE(late->sum);
+}
+
+/**
+ * kind_rt_latency() - how late a real-time partition gets its timer's interrupts
+ * @p: of this kind
+ * @out: all but the header
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENOENT: it is being removed.
+ */
+int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c)
+{
+	int ret = kind_rt_hold(p, c);
+	struct layer_rt now;
+
+	if (ret)
+		return ret;
+	kind_rt_now(p, &now);
+	kind_rt_fill_latency(state_is_up(p) ? spumone_rt_late(p->cpus[0]) : &p->rt->late, out);
+	mutex_unlock(&p->mutex);
+	out->cycles_per_second = (u64)tsc_khz * 1000;
+	out->past = now.past;
 	return 0;
 }
 

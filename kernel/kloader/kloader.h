@@ -227,6 +227,7 @@ extern const struct partition_kind kind_linux;
 /* kind_rt.c: a real-time program that shares a CPU with the host */
 extern const struct partition_kind kind_rt;
 int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c);
+int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c);
 
 /* cpus.c */
 int cpus_init(void);

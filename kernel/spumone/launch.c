@@ -263,6 +263,12 @@ void spumone_rt_state(unsigned int cpu, struct layer_rt *out)
 }
 EXPORT_SYMBOL_GPL(spumone_rt_state);
 
+const struct layer_late *spumone_rt_late(unsigned int cpu)
+{
+	return &per_cpu(launch_cpus, cpu)->shared->late;
+}
+EXPORT_SYMBOL_GPL(spumone_rt_late);
+
 u64 spumone_exits(unsigned int cpu)
 {
 	struct spumone_cpu *s;

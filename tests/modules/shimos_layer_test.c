@@ -98,6 +98,12 @@ static void show_rt(struct seq_file *file, const struct layer_rt *rt)
 		   rt->exits, rt->timers, rt->past, rt->waited, rt->cycles, rt->throttled);
 }
 
+static void show_late(struct seq_file *file, const struct layer_late *late)
+{
+	seq_printf(file, " lates=%llu late_least=%llu late_most=%llu", late->count, late->min,
+		   late->max);
+}
+
 static int show(struct seq_file *file, void *unused)
 {
 	const struct layer_counts *c = &sample.shared.counts;
@@ -112,6 +118,7 @@ static int show(struct seq_file *file, void *unused)
 				   c->given_back, c->interrupted, c->merged, c->set_aside, c->armed,
 				   c->fired, c->ticks, c->late_max, sample.shared.died);
 			show_rt(file, &sample.shared.rt);
+			show_late(file, &sample.shared.late);
 			for (i = 0; i < KINDS; i++)
 				seq_printf(file, " %s_given=%u %s_taken=%u", kinds[i],
 					   sample.given[i], kinds[i], sample.taken[i]);

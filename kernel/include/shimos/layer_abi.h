@@ -94,6 +94,19 @@ struct layer_rt {
 	u64 throttled;		/* times that its budget stopped it */
 };
 
+/* As SHIMOS_RT_LATENCY_STEPS and _BUCKETS, which the module compares. */
+#define LAYER_LATE_STEPS	32
+#define LAYER_LATE_BUCKETS	545
+
+/* The layer: how late the RTOS's timer interrupts were, in cycles. */
+struct layer_late {
+	u64 count;
+	u64 min;		/* means nothing while @count is 0 */
+	u64 max;
+	u64 sum;
+	u32 buckets[LAYER_LATE_BUCKETS];	/* each stays at its greatest value */
+};
+
 /*
  * One page that Linux and its CPU's instance both write.  The instance reads each
  * field once and trusts none.
@@ -107,8 +120,11 @@ struct layer_shared {
 	u64 host_bell;		/* Linux: the interrupt controller's command to ring it; 0: none */
 	struct layer_rt_start start;
 	struct layer_rt rt;
+	struct layer_late late;
 	struct layer_counts counts;
 };
+
+_Static_assert(sizeof(struct layer_shared) <= LAYER_PAGE, "one page");
 
 /* Written by the module before the launch, and never again. */
 struct layer_params {

@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 struct complaint;
+struct layer_late;
 struct layer_rt;
 struct layer_shared;
 
@@ -115,6 +116,15 @@ int spumone_rt_stop(unsigned int cpu);
  * Context: any.
  */
 void spumone_rt_state(unsigned int cpu, struct layer_rt *out);
+
+/**
+ * spumone_rt_late() - how late the RTOS of a CPU gets its timer interrupts
+ * @cpu: the caller has launched the layer under it, and takes it away only when it has read
+ *
+ * Context: any.
+ * Return: what the layer goes on counting, since the RTOS was started.
+ */
+const struct layer_late *spumone_rt_late(unsigned int cpu);
 
 /**
  * spumone_exits() - how often this kernel has left a CPU

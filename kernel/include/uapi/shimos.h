@@ -192,6 +192,34 @@ struct shimos_rt_status {
 	__u64 host_exits;		/* out: times that the host left this CPU, since it is shared */
 };
 
+/*
+ * A histogram's buckets.  Each number below SHIMOS_RT_LATENCY_STEPS has its own, and from
+ * there on each octave, from a power of two to the next, has as many of equal width.  The last
+ * one is for all that is greater.
+ */
+#define SHIMOS_RT_LATENCY_STEPS		32
+#define SHIMOS_RT_LATENCY_BUCKETS	545
+
+/*
+ * SHIMOS_IOC_RT_LATENCY: how late a real-time partition gets its timer's interrupts, counted
+ * since its last start, in cycles; refused for others with -EINVAL.  From the deadline, or
+ * from the moment when it asked if that was later, until it is entered with the interrupt.
+ * While it runs, the sums can be one ahead of the buckets.
+ */
+struct shimos_rt_latency {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 reserved;
+	__u64 cycles_per_second;	/* out */
+	__u64 count;			/* out: interrupts; if there are none, all below is 0 */
+	__u64 min;			/* out */
+	__u64 max;			/* out */
+	__u64 sum;			/* out: of all */
+	__u64 past;			/* out: deadlines that were over when it asked for them */
+	__u32 buckets[SHIMOS_RT_LATENCY_BUCKETS];	/* out: each stays at its greatest value */
+	__u32 reserved2;
+};
+
 /* SHIMOS_IOC_WAIT: sleep until the event count differs from the given one. */
 struct shimos_wait {
 	struct shimos_header hdr;
@@ -246,5 +274,6 @@ struct shimos_pci {
 #define SHIMOS_IOC_MEMORY	_IOW(SHIMOS_IOC_MAGIC, 11, struct shimos_target)
 #define SHIMOS_IOC_PCI		_IOW(SHIMOS_IOC_MAGIC, 12, struct shimos_pci)
 #define SHIMOS_IOC_RT		_IOWR(SHIMOS_IOC_MAGIC, 13, struct shimos_rt_status)
+#define SHIMOS_IOC_RT_LATENCY	_IOWR(SHIMOS_IOC_MAGIC, 14, struct shimos_rt_latency)
 
 #endif

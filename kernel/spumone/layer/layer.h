@@ -4,7 +4,8 @@
  * 2011, section 3).  One instance a core, each with memory of its own; no kernel symbol,
  * no lock, nothing that waits.
  *
- * Calls go down: the architecture's exit; timer.c; rt.c; budget.c; the architecture's APIC.
+ * Calls go down: the architecture's exit; timer.c; rt.c; budget.c and late.c; the
+ * architecture's APIC.
  */
 #ifndef _LAYER_H
 #define _LAYER_H
@@ -57,6 +58,12 @@ void layer_budget_closes(void);
 int layer_budget_look(u64 now);
 u64 layer_budget_end(void);
 u64 layer_budget_next(void);
+
+/* late.c */
+void layer_late_begin(void);
+void layer_late_due(u64 deadline);
+void layer_late_given(void);
+void layer_late_exited(void);
 
 /* What an architecture provides. */
 u64 layer_arch_now(void);

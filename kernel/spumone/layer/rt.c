@@ -38,6 +38,7 @@ void layer_rt_begin(const struct layer_rt_start *start)
 	rt_pending = 0;
 	rt_throttled = 0;
 	layer_budget_begin(start);
+	layer_late_begin();
 }
 
 /**
@@ -95,6 +96,7 @@ void layer_rt_leaves(void)
 void layer_rt_exited(void)
 {
 	rt()->exits++;
+	layer_late_exited();
 }
 
 static void rt_look_budget(u64 now)
@@ -115,6 +117,7 @@ void layer_rt_look(void)
 		return;
 	now = layer_arch_now();
 	if (rt_deadline && (s64)(now - rt_deadline) >= 0) {
+		layer_late_due(rt_deadline);
 		rt_deadline = 0;
 		rt()->timers++;
 		layer_rt_raise(SHIMOS_RT_TIMER);
@@ -151,6 +154,7 @@ int layer_rt_take(void)
 	vector = __builtin_ctzll(rt_pending);
 	rt_pending &= ~(1ull << vector);
 	rt_halted = 0;
+	layer_late_given();
 	return vector;
 }
 
@@ -164,6 +168,18 @@ void layer_rt_waited(void)
 	rt()->waited++;
 }
 
+/* One that is over already is late from now on: what was before is its own doing. */
+static void rt_ask(u64 deadline)
+{
+	u64 now = layer_arch_now();
+
+	rt_deadline = deadline;
+	if (deadline && (s64)(now - deadline) >= 0) {
+		rt_deadline = now;
+		rt()->past++;
+	}
+}
+
 /**
  * layer_rt_call() - what it asks the layer for
  * @number: an enum shimos_rt_call
@@ -175,9 +191,7 @@ s64 layer_rt_call(u64 number, u64 argument, u64 at)
 {
 	switch (number) {
 	case SHIMOS_RT_CALL_TIMER:
-		rt_deadline = argument;
-		if (argument && (s64)(layer_arch_now() - argument) >= 0)
-			rt()->past++;
+		rt_ask(argument);
 		return 0;
 	case SHIMOS_RT_CALL_READY:
 		LAYER_WRITE(rt()->ready, 1);

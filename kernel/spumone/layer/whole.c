@@ -4,6 +4,7 @@
  * every sixth was the calls' between files.
  */
 #include "budget.c"
+#include "late.c"
 #include "rt.c"
 #include "timer.c"
 #include "arch/x86/apic.c"

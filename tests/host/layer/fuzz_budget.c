@@ -5,7 +5,7 @@
  *
  * The rules: of any long time the RTOS has its budget's share at most, and what the timer is
  * late; when it wants to run and does not, it has had its budget in the period before, and
- * is soon back; and nobody's deadline is lost.
+ * is soon back; nobody's deadline is lost; and each is counted, with how late it was.
  */
 #include "test.h"
 
@@ -19,6 +19,10 @@ static u32 halts, asks, far;	/* how often the RTOS does that, and Linux is away 
 static bool asleep;		/* the RTOS has halted */
 static u64 pending;		/* its interrupts, a bit each */
 static u64 asked;		/* its deadline */
+static u64 late_from;		/* from here on its interrupt is late */
+static u64 given_from, given_to;	/* it got it in between, just now; 0: it did not */
+static u64 given_late_from;
+static u64 counted, late_least, late_most;	/* interrupts, and how late they were together */
 static u64 timers;
 static u64 stopped_at;		/* when it wanted to run and did not, or 0 */
 static u64 stops;
@@ -63,6 +67,24 @@ static void note_time(u64 left)
 		had_all += core_now - has_from;
 		has_from = 0;
 	}
+}
+
+/* It is counted when the RTOS is left, which is at the next step. */
+static void note_late(u64 left)
+{
+	const struct layer_late *late = &core_shared.late;
+
+	if (given_to) {
+		counted++;
+		/* when it asks, the clock goes on until the layer has seen that */
+		if (given_from > given_late_from + core_step)
+			late_least += given_from - given_late_from - core_step;
+		late_most += given_to - given_late_from;
+	}
+	MUST(late->count == counted && late->sum >= late_least && late->sum <= late_most);
+	given_from = left;
+	given_to = turns_taken & 1ull << SHIMOS_RT_TIMER ? core_now : 0;
+	given_late_from = late_from;
 }
 
 static void note_interrupts(u64 left)
@@ -116,6 +138,7 @@ static void rtos_acts(void)
 {
 	if (random_below(16) < asks) {
 		asked = core_now + some_time() - random_below(1000);
+		late_from = asked > core_now ? asked : core_now;
 		layer_rt_call(SHIMOS_RT_CALL_TIMER, asked, 0);
 	}
 	if (random_below(16) < halts) {
@@ -159,6 +182,7 @@ static void step(void)
 	}
 	turns_go_on();
 	note_time(left);
+	note_late(left);
 	note_interrupts(left);
 	note_stops();
 	note_linux(left, deadline, ticked);
@@ -177,6 +201,7 @@ static void begin(void)
 	far = random_below(2) * 8;
 	asleep = false;
 	pending = asked = timers = 0;
+	given_to = counted = late_least = late_most = 0;
 	stopped_at = stops = 0;
 	has_from = had_all = intervals = 0;
 	start.budget = budget;

@@ -25,6 +25,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	test_timer();
 	test_budget();
+	test_late();
 	for (n = 1; n <= 20; n++)
 		randomised(n);
 	if (seed)

@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "layer.h"
+#include <uapi/shimos.h>
 
 /* core.c: what the layer finds around it */
 extern struct layer_shared core_shared;
@@ -27,6 +28,7 @@ void turns_go_on(void);
 
 void test_timer(void);
 void test_budget(void);
+void test_late(void);
 void fuzz_timer(u64 seed);
 void fuzz_budget(u64 seed);
 void fuzz_vectors(u64 seed);

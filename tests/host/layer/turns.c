@@ -16,7 +16,9 @@ void turns_reset(void)
 /* The core is the layer's. */
 void turns_exit(void)
 {
-	if (!turns_rtos)
+	if (turns_rtos)
+		layer_rt_exited();
+	else
 		layer_budget_linux_left();
 }
 
@@ -27,10 +29,10 @@ static void to_rtos(void)
 	if (!turns_rtos)
 		layer_rt_enters(0);
 	turns_rtos = true;
+	layer_timer_look(0);
 	vector = layer_rt_take();
 	if (vector >= 0)
 		turns_taken |= 1ull << vector;
-	layer_timer_look(0);
 }
 
 static void to_linux(void)

@@ -180,8 +180,9 @@ static void exit_to_rtos(void)
 	layer_vcpu_switch(&layer_rtos);
 	if (layer_timer_due())
 		exit_take_timer();
-	layer_rtos_give();
 	layer_timer_look(0);
+	/* the last thing, for how late it is counts up to here */
+	layer_rtos_give();
 }
 
 static void exit_to_linux(void)
