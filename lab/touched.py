@@ -44,6 +44,7 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("kernel/*", ALL),
     ("tool/src/kml/*", _KML),
     ("tool/src/devices/*", (*_DEVICES, *_system("tool"))),
+    ("tool/src/commands/rt*", (*_RT, *_system("tool"))),
     ("tool/src/pci/*", _system("pci", "tool")),
     ("tool/src/ikc/*", (*_IKC, *_system("tool"))),
     ("tool/*", (*_LIFE, *_IKC, *_DEVICES, *_system("trust", "package"))),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+from typing import Any
 
 import pytest
 
+from lab.build import RT_ACTIVATIONS
 from lab.machine import Machine
 from lab.shell import ShellGone
 from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start, wait_state
@@ -15,6 +18,12 @@ from lab.stage.traffic import area
 from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(one_thread=True)
+
+
+def lateness(machine: Machine, more: str = "") -> dict[str, Any]:
+    """Return how late ``ctl`` gets its timer's interrupts, as ``shimos rt latency`` knows it."""
+    found: dict[str, Any] = json.loads(machine.run(f"shimos rt latency ctl --json {more}").output)
+    return found
 
 
 def console(machine: Machine, name: str = "ctl") -> list[str]:
@@ -124,6 +133,7 @@ def test_refusals(machine: Machine) -> None:
     refused(machine, "shimos run late --cpus 1 --memory 512M", "shares CPU 1")
     refused(machine, "echo 0 >/sys/devices/system/cpu/cpu1/online", "busy")
     refused(machine, "rmmod shimos_spumone", "in use")
+    refused(machine, "shimos rt latency web", "CPUs of its own", "shimos rt")
     # both kinds live beside each other
     assert show(machine)["state"] == show(machine, "ctl")["state"] == "running"
     for name in ("web", "ctl"):
@@ -183,6 +193,43 @@ def test_budget(machine: Machine) -> None:
     machine.run("shimos rm --force ctl")
     for budget, words in (("96%", "at most 95%"), ("40%/2s", "1 s"), ("40", "%")):
         refused(machine, rt_command(more=f"--budget {budget}"), words)
+
+
+def test_latency(machine: Machine) -> None:
+    """How late a program is the layer knows as well as the program itself, and also after its end."""
+    machine.run(rt_command("latency"))
+    wait_state(machine, "ctl", "stopped")
+    late, lines = lateness(machine, "--histogram /tmp/ctl.svg"), console(machine)
+    told = re.findall(r"Min: +(\d+) Act: +\d+ Avg: +(\d+) Max: +(\d+)", "\n".join(lines))[-1]
+    least, mean, most = map(int, told)
+    timers = vcpus(machine)["ctl:0"]["timers"]
+    assert late["count"] == timers == RT_ACTIVATIONS == sum(bucket["count"] for bucket in late["buckets"])
+    # the program's own way to the clock comes on top
+    cycles = late["cycles"]
+    assert 0 < cycles["min"] < least and cycles["mean"] < mean and cycles["max"] < most
+    assert cycles["min"] <= cycles["p50"] <= cycles["p90"] <= cycles["p99"] <= cycles["p99.9"] <= cycles["max"]
+    assert late["buckets"][-1]["from_cycles"] <= cycles["max"] <= late["buckets"][-1]["to_cycles"]
+    assert late["ns"]["max"] == cycles["max"] * 10**9 // late["cycles_per_second"]
+    assert late["past"] == vcpus(machine)["ctl:0"]["past"]
+    bars = machine.run("grep -c '<rect .* fill=\"#0000FF\"' /tmp/ctl.svg").output
+    assert int(bars) == len(late["buckets"])
+
+    # anew at each start
+    machine.run("shimos restart ctl")
+    wait_state(machine, "ctl", "stopped")
+    assert lateness(machine)["count"] == RT_ACTIVATIONS
+    machine.run("shimos rm ctl")
+    # while it runs
+    machine.run(rt_command())
+    machine.run("until shimos rt latency ctl | grep '^ctl'; do sleep 0.1; done")
+    before, now, after = vcpus(machine), lateness(machine), vcpus(machine)
+    assert before["ctl:0"]["timers"] - 1 <= now["count"] <= after["ctl:0"]["timers"]
+    remove(machine, "ctl")
+    # one that asks for nothing
+    machine.run(rt_command("forbidden-halt", more="--keep"), check=False)
+    wait_state(machine, "ctl", "crashed")
+    refused(machine, "shimos rt latency ctl", "no interrupt of its timer yet", "it ended before")
+    remove(machine, "ctl")
 
 
 def test_the_program_in_the_documentation(machine: Machine) -> None:

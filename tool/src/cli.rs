@@ -1,5 +1,6 @@
 //! The command line.
 
+mod rt;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -15,6 +16,7 @@ use crate::config::OnReboot;
 use crate::devices::spec::{self, Wanted};
 use crate::top::rates::Sort;
 use crate::{duration, name, pci, size};
+pub use rt::{Rt, RtLatency, RtMore};
 use values::CpuListParser;
 pub use values::{CpuList, DetachKey, detach_key};
 
@@ -112,7 +114,7 @@ pub enum Command {
     /// interrupts of its timer, PAST, deadlines that were over when it asked for them, and
     /// THROTTLED, the times that its budget was used up while it wanted more. The host's
     /// EXITS are counted since the CPU is shared. "-" is not counted.
-    Rt(Json),
+    Rt(Rt),
     /// Measure the round trip of messages to another kernel
     ///
     /// Through the echo service that every kernel of the machine has. Works on the

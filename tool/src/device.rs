@@ -267,6 +267,19 @@ pub struct RtStatus {
     pub host_exits: u64,
 }
 
+/// How late a real-time partition gets its timer's interrupts, in cycles, counted since
+/// its last start. The fields are those of `struct shimos_rt_latency`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RtLatency {
+    pub cycles_per_second: u64,
+    pub count: u64,
+    pub min: u64,
+    pub max: u64,
+    pub sum: u64,
+    pub past: u64,
+    pub buckets: Vec<u32>,
+}
+
 #[derive(Clone, Debug)]
 pub struct CreateRequest {
     pub name: String,
@@ -338,6 +351,8 @@ pub trait Device {
     fn wait(&self, id: u32, event: u64, timeout: Duration) -> Outcome<Option<Change>>;
     /// Refused for a partition that is no real-time program's.
     fn rt(&self, id: u32) -> Outcome<RtStatus>;
+    /// The same.
+    fn rt_latency(&self, id: u32) -> Outcome<RtLatency>;
     fn console(&self, id: u32) -> Outcome<File>;
     fn memory(&self, id: u32) -> Outcome<File>;
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use nix::errno::Errno;
 
 use crate::device::{
-    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtStatus, State,
-    Status,
+    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtLatency, RtStatus,
+    State, Status,
 };
 use crate::pci::Address;
 
@@ -32,6 +32,7 @@ pub struct Fake {
     manner: Cell<Manner>,
     console: RefCell<Option<String>>,
     without_agent: Cell<bool>,
+    late: RefCell<RtLatency>,
 }
 
 /// A running partition.
@@ -119,6 +120,11 @@ impl Fake {
     /// What all consoles have to give.
     pub fn console_text(&self, text: &str) {
         *self.console.borrow_mut() = Some(text.into());
+    }
+
+    /// How late all real-time programs are.
+    pub fn late(&self, late: RtLatency) {
+        *self.late.borrow_mut() = late;
     }
 
     pub fn manner(&self, manner: Manner) {
@@ -303,6 +309,13 @@ impl Device for Fake {
             throttled: 3,
             host_exits: 200,
         })
+    }
+
+    fn rt_latency(&self, id: u32) -> Outcome<RtLatency> {
+        match self.status(id)?.kind {
+            Kind::Rt => Ok(self.late.borrow().clone()),
+            Kind::Linux => refusal(Errno::EINVAL, "it shares no CPU"),
+        }
     }
 
     fn console(&self, _: u32) -> Outcome<File> {

@@ -9,8 +9,8 @@ use nix::errno::Errno;
 
 use crate::abi::{self, Argument as _, TargetCall, text};
 use crate::device::{
-    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtStatus, State,
-    Status,
+    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtLatency, RtStatus,
+    State, Status,
 };
 use crate::error::{Error, Result, io_text};
 use crate::pci::Address;
@@ -143,6 +143,18 @@ fn rt_from(raw: &abi::RtStatus) -> RtStatus {
     }
 }
 
+fn rt_latency_from(raw: &abi::RtLatency) -> RtLatency {
+    RtLatency {
+        cycles_per_second: raw.cycles_per_second,
+        count: raw.count,
+        min: raw.min,
+        max: raw.max,
+        sum: raw.sum,
+        past: raw.past,
+        buckets: raw.buckets.to_vec(),
+    }
+}
+
 /// All but the CPUs.
 fn create_from(request: &CreateRequest) -> Outcome<abi::Create> {
     let mut raw = abi::Create::new();
@@ -257,6 +269,13 @@ impl Device for KLoader {
         Ok(rt_from(&raw))
     }
 
+    fn rt_latency(&self, id: u32) -> Outcome<RtLatency> {
+        let mut raw = abi::RtLatency::new();
+        raw.id = id;
+        abi::rt_latency(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
+        Ok(rt_latency_from(&raw))
+    }
+
     fn console(&self, id: u32) -> Outcome<File> {
         abi::console(&self.file, id).map_err(|e| self.refusal(e))
     }
@@ -361,6 +380,22 @@ mod tests {
             host_exits: 9,
         };
         assert_eq!(rt_from(&raw), expected);
+    }
+
+    #[test]
+    fn what_is_said_of_lateness() {
+        let mut raw = abi::RtLatency::new();
+        raw.cycles_per_second = 1;
+        raw.count = 2;
+        raw.min = 3;
+        raw.max = 4;
+        raw.sum = 5;
+        raw.past = 6;
+        raw.buckets[544] = 7;
+        let late = rt_latency_from(&raw);
+        assert_eq!((late.cycles_per_second, late.count), (1, 2));
+        assert_eq!((late.min, late.max, late.sum, late.past), (3, 4, 5, 6));
+        assert_eq!((late.buckets.len(), late.buckets[544]), (545, 7));
     }
 
     #[test]

@@ -30,6 +30,7 @@ fn wrong_usage_is_2() {
         &["detach", "web"],
         &["trust"],
         &["trust", "run"],
+        &["rt", "latency"],
     ] {
         let output = shimos(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -58,6 +59,7 @@ fn without_kloader_it_is_1_with_one_line_of_why() {
         &["run", "web", "--cpus", "1", "--memory", "1G"],
         &["rm", "web"],
         &["rt"],
+        &["rt", "latency", "ctl"],
         &["top", "--once"],
     ] {
         let output = shimos(args);
@@ -161,6 +163,7 @@ fn completions_and_man_pages() {
     assert!(directory.join("shimos.1").exists());
     assert!(directory.join("shimos-run.1").exists());
     assert!(directory.join("shimos-rt.1").exists());
+    assert!(directory.join("shimos-rt-latency.1").exists());
     assert!(directory.join("shimos-trust-run.1").exists());
     let output = shimos(&["man", "/proc/nowhere"]);
     assert_eq!(output.status.code(), Some(1));

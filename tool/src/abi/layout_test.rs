@@ -97,6 +97,21 @@ fn the_structures_match_the_c_header() {
     );
     fields!(
         check,
+        RtLatency,
+        "shimos_rt_latency",
+        id,
+        reserved,
+        cycles_per_second,
+        count,
+        min,
+        max,
+        sum,
+        past,
+        buckets,
+        reserved2
+    );
+    fields!(
+        check,
         Pci,
         "shimos_pci",
         id,
@@ -132,6 +147,8 @@ fn the_structures_match_the_c_header() {
     check.value("SHIMOS_RT_MIN_BUDGET_NS", RT_MIN_BUDGET_NS);
     check.value("SHIMOS_RT_MAX_BUDGET_PERCENT", RT_MAX_BUDGET_PERCENT);
     check.value("SHIMOS_RT_DEFAULT_PERIOD_NS", RT_DEFAULT_PERIOD_NS);
+    check.value("SHIMOS_RT_LATENCY_STEPS", RT_LATENCY_STEPS as u64);
+    check.value("SHIMOS_RT_LATENCY_BUCKETS", RT_LATENCY_BUCKETS as u64);
     check.value("SHIMOS_SHARED_MAGIC", SHARED_MAGIC);
     check.value("SHIMOS_SHARED_VERSION", SHARED_VERSION.into());
     check.value("SHIMOS_SHARED_SIZE", SHARED_SIZE.into());

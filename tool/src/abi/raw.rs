@@ -27,6 +27,9 @@ pub const RT_MIN_BUDGET_NS: u64 = 10_000;
 pub const RT_MAX_BUDGET_PERCENT: u64 = 95;
 pub const RT_DEFAULT_PERIOD_NS: u64 = 10_000_000;
 
+pub const RT_LATENCY_STEPS: usize = 32;
+pub const RT_LATENCY_BUCKETS: usize = 545;
+
 const MAGIC: u8 = 0xB7;
 
 #[repr(C)]
@@ -175,6 +178,22 @@ pub struct RtStatus {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct RtLatency {
+    pub hdr: Header,
+    pub id: u32,
+    pub reserved: u32,
+    pub cycles_per_second: u64,
+    pub count: u64,
+    pub min: u64,
+    pub max: u64,
+    pub sum: u64,
+    pub past: u64,
+    pub buckets: [u32; RT_LATENCY_BUCKETS],
+    pub reserved2: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct Pci {
     pub hdr: Header,
     pub id: u32,
@@ -214,6 +233,8 @@ unsafe impl Argument for Wait {}
 // SAFETY: as above.
 unsafe impl Argument for RtStatus {}
 // SAFETY: as above.
+unsafe impl Argument for RtLatency {}
+// SAFETY: as above.
 unsafe impl Argument for Pci {}
 
 mod ioctl {
@@ -233,6 +254,7 @@ mod ioctl {
     nix::ioctl_write_ptr!(memory, MAGIC, 11, Target);
     nix::ioctl_write_ptr!(pci, MAGIC, 12, Pci);
     nix::ioctl_readwrite!(rt, MAGIC, 13, RtStatus);
+    nix::ioctl_readwrite!(rt_latency, MAGIC, 14, RtLatency);
 }
 
 /// A call that takes a `Target`.
@@ -310,6 +332,11 @@ pub fn status(device: &File, argument: &mut Status) -> Result<(), Errno> {
 pub fn rt(device: &File, argument: &mut RtStatus) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn rt_latency(device: &File, argument: &mut RtLatency) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::rt_latency(device.as_raw_fd(), argument) }.map(drop)
 }
 
 pub fn wait(device: &File, argument: &mut Wait) -> Result<(), Errno> {

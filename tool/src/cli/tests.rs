@@ -46,7 +46,23 @@ fn a_shared_cpu_goes_with_little() {
         let option = more.split(' ').next().unwrap();
         assert!(error.contains(option), "{more}: {error}");
     }
-    assert!(parse("shimos rt --json").is_ok());
+}
+
+#[test]
+fn shared_cpus_and_what_their_programs_meet() {
+    let rt = |line: &str| match parse(line).unwrap().command {
+        Command::Rt(rt) => rt,
+        _ => panic!("{line}"),
+    };
+    let all = rt("shimos rt --json");
+    assert!(all.list.json && all.more.is_none());
+    let one = rt("shimos rt latency ctl --histogram ctl.svg --table");
+    let Some(RtMore::Latency(latency)) = one.more else {
+        panic!()
+    };
+    assert_eq!(latency.name, "ctl");
+    assert_eq!(latency.histogram.unwrap().to_str(), Some("ctl.svg"));
+    assert!(latency.table && !latency.json);
 }
 
 #[test]
@@ -122,6 +138,13 @@ fn bad_usage_says_what_is_wrong() {
         ("shimos ping web -i -1", "-1"),
         ("shimos perf web -s 1X", "unit"),
         ("shimos console web --detach-key abc", "one character"),
+        ("shimos rt latency", "NAME"),
+        ("shimos rt latency ctl --histogram", "FILE.svg"),
+        (
+            "shimos rt latency ctl --table --json",
+            "cannot be used with",
+        ),
+        ("shimos rt --json latency ctl", "latency"),
         ("shimos trust", "status"),
         ("shimos trust run", "PROGRAM"),
         ("shimos trust run --frob ls", "--frob"),

@@ -1,19 +1,30 @@
 //! `shimos rt`: how CPUs are shared with real-time programs.
 
+mod chart;
+mod distribution;
+mod lateness;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use serde::Serialize;
 
-use crate::cli::Json;
+use crate::cli::{Json, Rt, RtMore};
 use crate::device::{self, Device, Kind, RtStatus, State, Status};
 use crate::error::Result;
 use crate::ikc::latency;
 use crate::lookup::OrRefuse;
 use crate::output;
 
-pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
+pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
+    match &args.more {
+        None => list(device, &args.list),
+        Some(RtMore::Latency(args)) => lateness::run(device, args),
+    }
+}
+
+fn list(device: &dyn Device, args: &Json) -> Result<()> {
     let rows = rows(&read(device)?);
     if args.json {
         return output::json(&rows);

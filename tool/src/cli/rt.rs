@@ -1,0 +1,48 @@
+//! `shimos rt` and what can follow it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::Json;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Rt {
+    #[command(flatten)]
+    pub list: Json,
+
+    #[command(subcommand)]
+    pub more: Option<RtMore>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RtMore {
+    /// Show how late a real-time program gets its timer's interrupts
+    ///
+    /// The layer below the host measures it, without the program's help: from the
+    /// deadline that it asked for until it has the CPU and the interrupt. PAST are deadlines
+    /// that were over when it asked; they are late from then on. Counted since its last
+    /// start; of a program that has ended, its last run. A percentile is the upper end of its
+    /// bucket: exact below 64 cycles of the CPU's clock, to 1/32 up to two million cycles,
+    /// and the greatest of all above.
+    Latency(RtLatency),
+}
+
+#[derive(Debug, Args)]
+pub struct RtLatency {
+    /// Name of a real-time partition
+    pub name: String,
+
+    /// Print the histogram, too: a line for each bucket, its bar on a logarithmic scale
+    #[arg(long)]
+    pub table: bool,
+
+    /// Draw the histogram into a file: numbers on a logarithmic scale, over nanoseconds
+    #[arg(long, value_name = "FILE.svg")]
+    pub histogram: Option<PathBuf>,
+
+    /// Print JSON, with all buckets, in nanoseconds and in cycles of the CPU's clock
+    #[arg(long, conflicts_with = "table")]
+    pub json: bool,
+}
