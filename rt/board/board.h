@@ -28,6 +28,12 @@ struct board_frame {
 };
 
 /*
+ * In a file with floating point (rt/Makefile): a function without any.  Interrupts leave
+ * those registers to the program, so all that a handler calls there is of this kind.
+ */
+#define BOARD_PLAIN	__attribute((target("general-regs-only")))
+
+/*
  * Called with interrupts off; returns what to go on with: what was interrupted, or another
  * frame, by which an RTOS switches tasks.
  */

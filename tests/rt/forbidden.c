@@ -44,9 +44,9 @@ static __attribute((unused)) void forbidden_reset(void)
 	asm volatile("lidt %0; int3" : : "m"(none));
 }
 
-static __attribute((unused)) void forbidden_float(void)
+static __attribute((unused)) void forbidden_control(void)
 {
-	asm volatile("clts; fninit");
+	asm volatile("clts");	/* of CR0, and the layer's */
 }
 
 static __attribute((unused)) void forbidden_svm(void)

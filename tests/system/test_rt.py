@@ -73,7 +73,7 @@ FORBIDDEN = {
     "msr": (ENDED, FAILED),
     "halt": (CRASHED, 0x78),
     "reset": (CRASHED, 0x7F),
-    "float": (CRASHED, 0x10),
+    "control": (CRASHED, 0x10),
     "svm": (CRASHED, 0x80),
 }
 
@@ -95,6 +95,34 @@ def test_forbidden(machine: Machine) -> None:
                 assert "13" in lines[1], lines  # general protection
     assert_balanced(before, state(machine))
     leave(machine, [1])
+
+
+def floats(machine: Machine, avx: str) -> None:
+    """Linux and a program both compute on the same CPU and have all registers full; none sees the other's."""
+    load(machine)
+    do(machine, "launch 1")
+    before = state(machine)
+    machine.run(f"rm -f {rt.END}; taskset -c 1 {IMAGES}/float_check {rt.END} >/tmp/floats 2>&1 &")
+    with beside(machine, "float"):
+        end = until_ended(machine, timeout=120)
+        lines = console(machine)
+    assert (end["rt"], end["why"], lines) == (ENDED, STOPPED, [f"fine after {end['timers']} turns, {avx} AVX"])
+    machine.run(f"touch {rt.END}; until grep . /tmp/floats; do sleep 0.1; done")
+    assert re.fullmatch(rf"fine after \d\d+ rounds, {avx} AVX", machine.run("cat /tmp/floats").output.strip())
+    # it was taken the CPU in the middle of it, again and again
+    assert end["entered"] > 1000
+    assert_balanced(before, state(machine))
+    leave(machine, [1])
+
+
+def test_floating_point(machine: Machine) -> None:
+    floats(machine, "with")
+
+
+@pytest.mark.machine(load=False, one_thread=True, extra=("-cpu", "max,-erms,-fsrm,-xsave"))
+def test_floating_point_of_older_processors(fresh_machine: Machine) -> None:
+    """They have neither XSAVE nor AVX."""
+    floats(fresh_machine, "without")
 
 
 def test_limits(machine: Machine) -> None:

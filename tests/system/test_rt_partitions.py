@@ -66,7 +66,7 @@ ENDS = {
     "forbidden-text": ("crashed", "fault", r"it touched address 0x\w+, which is not its own"),
     "forbidden-reset": ("crashed", "fault", "triple fault"),
     "forbidden-halt": ("crashed", "fault", "halted for ever"),
-    "forbidden-float": ("crashed", "fault", "control register"),
+    "forbidden-control": ("crashed", "fault", "control register"),
     "forbidden-svm": ("crashed", "fault", "instruction that is not its own"),
     "forbidden-port": ("crashed", "failed", "exception 13"),
 }

@@ -21,6 +21,9 @@ typedef int64_t s64;
 #define LAYER_MAGIC	0x726579616c656f6dull
 #define LAYER_VECTORS	256
 
+/* What the registers of floating point may need; the module asks the processor before a launch. */
+#define LAYER_FPU_SIZE	4096
+
 /*
  * The layer's own vector, which Linux never sees.  Linux has it for posted
  * interrupts, which only Intel's processors have.

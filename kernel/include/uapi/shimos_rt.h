@@ -18,7 +18,9 @@
  *	CS, DS, ES, SS		flat; the image loads a GDT of its own before it changes them
  *	IDTR			empty; the image loads its own
  *	RFLAGS			all clear
- *	CR0.TS			set, and stays so: there is no floating point yet
+ *	x87, SSE		as after a reset, MXCSR 0x1f80; and what XGETBV says, if CPUID has
+ *				OSXSAVE: Linux has chosen that
+ *	CR0.TS			the layer's: set or not, floating point works
  *
  * Interrupts come at the vectors below, when RFLAGS.IF is set, and need no end.  HLT with
  * interrupts enabled gives the core to Linux until the next one.  There is no device,

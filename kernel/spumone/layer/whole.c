@@ -8,6 +8,7 @@
 #include "rt.c"
 #include "timer.c"
 #include "arch/x86/apic.c"
+#include "arch/x86/fpu.c"
 #include "arch/x86/vcpu.c"
 #include "arch/x86/vectors.c"
 #include "arch/x86/rtos.c"

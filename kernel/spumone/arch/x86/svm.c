@@ -19,6 +19,8 @@
 #include "call.h"
 #include "../../layer/arch/x86/svm.h"
 
+#define SVM_CPUID_XSAVE	0xd
+
 const char *spumone_arch_timer(void)
 {
 	return "lapic";
@@ -40,6 +42,12 @@ static void svm_check_there(void *ret)
 	*(int *)ret = svm_check_here();
 }
 
+/* Bytes that XSAVE needs for what Linux has enabled; FXSAVE, without it, has 512. */
+static u32 svm_fpu_size(void)
+{
+	return boot_cpu_has(X86_FEATURE_XSAVE) ? cpuid_ebx(SVM_CPUID_XSAVE) : 512;
+}
+
 int spumone_arch_check(unsigned int cpu, struct complaint *c)
 {
 	int ret;
@@ -53,6 +61,10 @@ int spumone_arch_check(unsigned int cpu, struct complaint *c)
 	if (boot_cpu_has(X86_FEATURE_TSC_DEADLINE_TIMER))
 		return shimos_refuse(c, -ENODEV,
 				     "this kernel uses the local timer's TSC deadline mode, which is not supported yet: boot it with lapic=notscdeadline");
+	if (svm_fpu_size() > LAYER_FPU_SIZE)
+		return shimos_refuse(c, -ENODEV,
+				     "this processor's registers of floating point need %u bytes, and the layer has %u for them: boot with noxsave",
+				     svm_fpu_size(), LAYER_FPU_SIZE);
 	smp_call_function_single(cpu, svm_check_there, &ret, 1);
 	if (ret == -EPERM)
 		return shimos_refuse(c, ret,

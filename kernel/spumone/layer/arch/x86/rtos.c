@@ -5,7 +5,7 @@
  */
 #include "x86.h"
 
-#define RTOS_CR0	0x8001003b	/* paging, write protection, no floating point */
+#define RTOS_CR0	0x80010033	/* paging, write protection */
 #define RTOS_CR4	0x00000020	/* 64-bit page tables */
 #define RTOS_EFER	(0xd00ull | SVM_EFER_SVME)	/* 64 bits, memory that is not run */
 #define RTOS_PAT	0x0007040600070406ull	/* as after a reset */
@@ -38,6 +38,7 @@ static void rtos_fill_control(struct svm_control *c, u64 nested)
 {
 	c->intercept_cr = SVM_CR_WRITE(0) | SVM_CR_WRITE(4) | SVM_CR_WRITE(8);
 	c->intercept_dr = ~0u;
+	c->intercept_exceptions = 1u << X86_EXCEPTION_NM;
 	c->intercept_3 = SVM_3_INTR | SVM_3_NMI | SVM_3_RDPMC | SVM_3_INVD | SVM_3_HLT |
 			 SVM_3_INVLPGA | SVM_3_PORTS | SVM_3_MSR | SVM_3_SHUTDOWN;
 	c->intercept_4 = SVM_4_VMRUN | SVM_4_VMMCALL | SVM_4_VMLOAD | SVM_4_VMSAVE | SVM_4_STGI |
@@ -88,6 +89,7 @@ void layer_rtos_start(void)
 	rtos_fill_maps();
 	rtos_fill_control(&layer_rtos.vmcb->control, start.nested);
 	rtos_fill_state(&layer_rtos.vmcb->save, &start);
+	layer_fpu_begin(&layer_rtos.vmcb->save);
 	layer_rt_begin(&start);
 }
 
@@ -147,6 +149,9 @@ void layer_rtos_exit(void)
 	case SVM_EXIT_INTR:
 	case SVM_EXIT_NMI:
 		layer_window();
+		break;
+	case SVM_EXIT_EXCEPTION + X86_EXCEPTION_NM:
+		layer_fpu_take(&vmcb->save);
 		break;
 	case SVM_EXIT_HLT:
 		rtos_halt(vmcb);

@@ -143,6 +143,7 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_EXIT_CR_LAST	0x1f
 #define SVM_EXIT_DR		0x20	/* the same */
 #define SVM_EXIT_DR_LAST	0x3f
+#define SVM_EXIT_EXCEPTION	0x40	/* and its vector */
 #define SVM_EXIT_INTR		0x60
 #define SVM_EXIT_NMI		0x61
 #define SVM_EXIT_VINTR		0x64

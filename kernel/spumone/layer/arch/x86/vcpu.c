@@ -32,10 +32,12 @@ void layer_vcpu_switch(struct x86_vcpu *to)
 		return;
 	asm volatile("vmsave %0" : : "a"(layer_current->physical) : "memory");
 	asm volatile("vmload %0" : : "a"(to->physical) : "memory");
-	if (to == &layer_rtos)
+	if (to == &layer_rtos) {
 		vcpu_linux_priority = layer_apic_hold(X86_TOP_CLASS - 1);
-	else
+	} else {
 		layer_apic_release(vcpu_linux_priority);
+		layer_fpu_give_back(&vcpu_rtos_vmcb.save);
+	}
 	layer_current = to;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the layer's files for x86-64 share.  Calls go down: exit.c; rtos.c, vectors.c; vcpu.c; apic.c. */
+/* What the layer's files for x86-64 share.  Calls go down: exit.c; rtos.c, vectors.c; vcpu.c; apic.c, fpu.c. */
 #ifndef _LAYER_X86_H
 #define _LAYER_X86_H
 
@@ -10,6 +10,7 @@
 #define X86_FLAGS_IF	(1ull << 9)
 
 #define X86_EXCEPTION_UD	6	/* invalid opcode */
+#define X86_EXCEPTION_NM	7	/* floating point, and CR0.TS is set */
 #define X86_EXCEPTION_GP	13	/* general protection, with an error code */
 
 /* The highest class of interrupts, in which the layer's own is. */
@@ -64,6 +65,11 @@ void layer_vcpu_inject(struct x86_vcpu *vcpu, u32 vector, int has_error);
 void layer_rtos_start(void);
 void layer_rtos_exit(void);
 void layer_rtos_give(void);
+
+/* fpu.c: whose floating point is in the registers; all are handed what the RTOS is run by */
+void layer_fpu_begin(struct svm_save *rtos);
+void layer_fpu_take(struct svm_save *rtos);
+void layer_fpu_give_back(struct svm_save *rtos);
 
 /* vectors.c: interrupts on their way to Linux */
 void layer_vectors_acknowledged(unsigned int vector);
