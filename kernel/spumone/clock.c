@@ -129,11 +129,13 @@ int clock_check(unsigned int cpu)
 	       !clockevent_state_periodic(device) ? 0 : -ENODEV;
 }
 
-/* Ticks of the timer a cycle, 32 bits behind the point. */
+/* Ticks of the timer a cycle, 32 bits behind the point; 0: we do not know this timer. */
 u64 clock_scale(unsigned int cpu)
 {
 	struct clock_event_device *device = per_cpu(clock_cpus, cpu).device;
 
+	if (!device)
+		return 0;
 	return div_u64(((u64)device->mult << (32 - device->shift)) * NSEC_PER_MSEC, tsc_khz);
 }
 

@@ -150,6 +150,7 @@ struct spumone_guest *guest_make(unsigned int cpu, const struct spumone_rt *rt,
 		INIT_LIST_HEAD(&g->tables.pages);
 		g->size = rt->size;
 		g->memory = rt->memory;
+		g->hidden = rt->hidden;
 	}
 	if (!g || guest_map(g, &asked))
 		goto no_memory;

@@ -92,6 +92,13 @@ void image_exit(void)
 	free_pages((unsigned long)image_text, image_text_order);
 }
 
+/* What is read and run, in memory. */
+void image_text_range(u64 *start, u64 *size)
+{
+	*start = __pa(image_text);
+	*size = PAGE_SIZE << image_text_order;
+}
+
 static int image_map_instance(struct spumone_cpu *s)
 {
 	const struct layer_header *h = image_header();

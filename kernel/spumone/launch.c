@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Under which CPUs the layer is, and which of them have an RTOS.
- *
- * A CPU that goes off leaves the layer first, and a CPU that comes again gets its
- * instance again, both from its own hot-plug thread.
- */
+/* Under which CPUs the layer is, and which of them have an RTOS. */
 #include <linux/cpu.h>
-#include <linux/cpuhotplug.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -17,13 +11,16 @@
 
 #define LAUNCH_ROUNDS	8	/* of a measurement */
 
-static DEFINE_MUTEX(launch_mutex);	/* guards who is in launch_cpus */
-/* Those that shall have the layer under them while they are online. */
-static DEFINE_PER_CPU(struct spumone_cpu *, launch_cpus);
-static int launch_state;
+DEFINE_MUTEX(launch_mutex);
+DEFINE_PER_CPU(struct spumone_cpu *, launch_cpus);
 
-/* On the CPU, in a thread. */
-static int launch_here(struct spumone_cpu *s)
+/**
+ * launch_here() - this CPU is under the layer
+ *
+ * Context: in a thread of this CPU; see launch_cpus.
+ * Return: 0 or an error.
+ */
+int launch_here(struct spumone_cpu *s)
 {
 	unsigned long flags;
 	int ret;
@@ -31,22 +28,28 @@ static int launch_here(struct spumone_cpu *s)
 	image_fill(s);
 	local_irq_save(flags);
 	ret = spumone_arch_enter(s);
-	if (!ret) {
+	s->launched = !ret;
+	if (s->launched && s->asked)
 		clock_take(s);
-		s->launched = true;
-	}
 	local_irq_restore(flags);
 	return ret;
 }
 
-static void launch_leave_here(struct spumone_cpu *s)
+/**
+ * launch_leave_here() - this CPU runs natively, whatever it did before
+ *
+ * Context: in a thread of this CPU; see launch_cpus.
+ */
+void launch_leave_here(struct spumone_cpu *s)
 {
 	unsigned long flags;
 
 	if (!s->launched)
 		return;
 	local_irq_save(flags);
-	clock_give(s);
+	if (s->asked)
+		clock_give(s);
+	protect_leaves(s);
 	spumone_arch_leave(s);
 	s->launched = false;
 	local_irq_restore(flags);
@@ -63,27 +66,38 @@ static long launch_leave_work(void *arg)
 	return 0;
 }
 
-static int launch_online(unsigned int cpu)
+/* It is there already: the timer and its interrupts change hands. */
+static long launch_ask_work(void *arg)
 {
-	struct spumone_cpu *s = per_cpu(launch_cpus, cpu);
-	int ret = s ? launch_here(s) : 0;
+	struct spumone_cpu *s = arg;
+	unsigned long flags;
 
-	if (ret)
-		pr_err("CPU %u came back, but the layer could not be put under it: error %d\n",
-		       cpu, ret);
+	local_irq_save(flags);
+	clock_take(s);
+	s->asked = true;
+	local_irq_restore(flags);
 	return 0;
 }
 
-static int launch_offline(unsigned int cpu)
+static long launch_ask_no_more_work(void *arg)
 {
-	struct spumone_cpu *s = per_cpu(launch_cpus, cpu);
+	struct spumone_cpu *s = arg;
+	unsigned long flags;
 
-	if (s && s->guest) {
-		pr_notice("CPU %u stays: a real-time partition shares it\n", cpu);
-		return -EBUSY;
-	}
-	if (s)
-		launch_leave_here(s);
+	local_irq_save(flags);
+	if (s->launched)
+		clock_give(s);
+	s->asked = false;
+	local_irq_restore(flags);
+	return 0;
+}
+
+static int launch_check_clock(unsigned int cpu, struct complaint *c)
+{
+	if (clock_check(cpu))
+		return shimos_refuse(c, -ENODEV,
+				     "CPU %u has no local timer '%s' that runs in one-shot mode",
+				     cpu, spumone_arch_timer());
 	return 0;
 }
 
@@ -91,11 +105,7 @@ static int launch_check(unsigned int cpu, struct complaint *c)
 {
 	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
 		return shimos_refuse(c, -ENODEV, "CPU %u is not online", cpu);
-	if (clock_check(cpu))
-		return shimos_refuse(c, -ENODEV,
-				     "CPU %u has no local timer '%s' that runs in one-shot mode",
-				     cpu, spumone_arch_timer());
-	return spumone_arch_check(cpu, c);
+	return launch_check_clock(cpu, c) ?: spumone_arch_check(cpu, c);
 }
 
 /* A CPU under which the layer is can be shared, whatever its registers say now. */
@@ -107,33 +117,84 @@ int spumone_check(unsigned int cpu, struct complaint *c)
 	cpus_read_lock();
 	if (cpu >= nr_cpu_ids || !per_cpu(launch_cpus, cpu))
 		ret = launch_check(cpu, c);
+	else if (!per_cpu(launch_cpus, cpu)->asked)
+		ret = launch_check_clock(cpu, c);
 	cpus_read_unlock();
 	mutex_unlock(&launch_mutex);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_check);
 
-static int launch_locked(unsigned int cpu, struct complaint *c)
+/**
+ * launch_add() - an instance for a CPU that has none, and the CPU is under it
+ * @cpu: it is online, and has been checked
+ * @asked: see struct spumone_cpu
+ * @c: why not
+ *
+ * Context: may sleep; see launch_cpus.
+ * Return: 0 or an error.
+ */
+int launch_add(unsigned int cpu, bool asked, struct complaint *c)
 {
-	struct spumone_cpu *s;
+	struct spumone_cpu *s = image_instance(cpu);
 	int ret;
 
-	if (cpu < nr_cpu_ids && per_cpu(launch_cpus, cpu))
-		return shimos_refuse(c, -EALREADY, "the layer is under CPU %u already", cpu);
-	ret = launch_check(cpu, c);
-	if (ret)
-		return ret;
-	s = image_instance(cpu);
 	if (!s)
 		return shimos_refuse(c, -ENOMEM, "no memory for the layer under CPU %u", cpu);
-	ret = work_on_cpu(cpu, launch_work, s);
+	s->asked = asked;
+	per_cpu(launch_cpus, cpu) = s;
+	ret = work_on_cpu(cpu, launch_work, s) ?: protect_renew();
 	if (ret) {
-		image_free(s);
+		launch_remove(s);
 		return shimos_refuse(c, ret, "the layer cannot be put under CPU %u: error %d", cpu,
 				     ret);
 	}
-	per_cpu(launch_cpus, cpu) = s;
 	return 0;
+}
+
+/**
+ * launch_remove() - the CPU runs natively, and its instance is gone
+ *
+ * Context: may sleep; see launch_cpus.
+ */
+void launch_remove(struct spumone_cpu *s)
+{
+	/* one that is off has left already */
+	if (cpu_online(s->cpu))
+		work_on_cpu(s->cpu, launch_leave_work, s);
+	per_cpu(launch_cpus, s->cpu) = NULL;
+	protect_shrink();
+	image_free(s);
+}
+
+/**
+ * launch_guard() - the layer is under a CPU, whether or not somebody has asked for it there
+ * @cpu: it is online
+ * @c: why not
+ *
+ * Context: may sleep; see launch_cpus.
+ * Return: 0 or an error.
+ */
+int launch_guard(unsigned int cpu, struct complaint *c)
+{
+	if (per_cpu(launch_cpus, cpu))
+		return 0;
+	return launch_check(cpu, c) ?: launch_add(cpu, false, c);
+}
+
+static int launch_locked(unsigned int cpu, struct complaint *c)
+{
+	struct spumone_cpu *s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
+	int ret;
+
+	if (s && s->asked)
+		return shimos_refuse(c, -EALREADY, "the layer is under CPU %u already", cpu);
+	if (!s || !s->launched)
+		return launch_check(cpu, c) ?: launch_add(cpu, true, c);
+	ret = launch_check_clock(cpu, c);
+	if (!ret)
+		work_on_cpu(cpu, launch_ask_work, s);
+	return ret;
 }
 
 int spumone_launch(unsigned int cpu, struct complaint *c)
@@ -197,6 +258,16 @@ static void launch_call(struct spumone_cpu *s, enum layer_call number)
 	work_on_cpu(s->cpu, launch_call_work, &call);
 }
 
+static void launch_forget_guest(struct spumone_cpu *s)
+{
+	struct spumone_guest *g = s->guest;
+
+	s->guest = NULL;
+	if (g->hidden)
+		protect_shrink();
+	guest_free(g);
+}
+
 static int launch_guest(unsigned int cpu, const struct spumone_rt *rt, struct complaint *c)
 {
 	struct spumone_cpu *s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
@@ -206,10 +277,16 @@ static int launch_guest(unsigned int cpu, const struct spumone_rt *rt, struct co
 		return shimos_refuse(c, -ENODEV, "the layer is not under CPU %u", cpu);
 	if (s->guest)
 		return shimos_refuse(c, -EBUSY, "CPU %u has a real-time partition already", cpu);
+	if (rt->hidden && !protect_on())
+		return shimos_refuse(c, -EINVAL, "no memory can be hidden from this kernel now");
 	g = guest_make(cpu, rt, c);
 	if (IS_ERR(g))
 		return PTR_ERR(g);
 	s->guest = g;
+	if (g->hidden && protect_renew()) {
+		launch_forget_guest(s);
+		return shimos_refuse(c, -ENOMEM, "the host has no memory left for page tables");
+	}
 	launch_call(s, LAYER_CALL_RT_START);
 	return 0;
 }
@@ -230,8 +307,7 @@ EXPORT_SYMBOL_GPL(spumone_rt_start);
 static void launch_end_guest(struct spumone_cpu *s)
 {
 	launch_call(s, LAYER_CALL_RT_STOP);
-	guest_free(s->guest);
-	s->guest = NULL;
+	launch_forget_guest(s);
 }
 
 int spumone_rt_stop(unsigned int cpu)
@@ -332,25 +408,31 @@ void spumone_rt_unshare(void)
 }
 EXPORT_SYMBOL_GPL(spumone_rt_unshare);
 
+static void launch_leave(struct spumone_cpu *s)
+{
+	if (s->guest)
+		launch_end_guest(s);
+	if (protect_on() && s->launched)
+		work_on_cpu(s->cpu, launch_ask_no_more_work, s);
+	else
+		launch_remove(s);
+}
+
 int spumone_leave(unsigned int cpu)
 {
 	struct spumone_cpu *s;
+	int ret = -ENOENT;
 
 	mutex_lock(&launch_mutex);
 	cpus_read_lock();
 	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
-	if (s) {
-		if (s->guest)
-			launch_end_guest(s);
-		per_cpu(launch_cpus, cpu) = NULL;
-		/* one that is off has left already */
-		if (cpu_online(cpu))
-			work_on_cpu(cpu, launch_leave_work, s);
-		image_free(s);
+	if (s && s->asked) {
+		launch_leave(s);
+		ret = 0;
 	}
 	cpus_read_unlock();
 	mutex_unlock(&launch_mutex);
-	return s ? 0 : -ENOENT;
+	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_leave);
 
@@ -380,23 +462,17 @@ bool launch_any(void)
 
 void launch_leave_all(void)
 {
+	struct spumone_cpu *s;
 	unsigned int cpu;
 
-	for_each_possible_cpu(cpu)
-		spumone_leave(cpu);
-}
-
-int launch_init(void)
-{
-	int ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "shimos:layer", launch_online,
-					    launch_offline);
-
-	launch_state = ret;
-	return ret < 0 ? ret : 0;
-}
-
-void launch_exit(void)
-{
-	launch_leave_all();
-	cpuhp_remove_state_nocalls(launch_state);
+	mutex_lock(&launch_mutex);
+	cpus_read_lock();
+	protect_end();
+	for_each_possible_cpu(cpu) {
+		s = per_cpu(launch_cpus, cpu);
+		if (s)
+			launch_leave(s);
+	}
+	cpus_read_unlock();
+	mutex_unlock(&launch_mutex);
 }

@@ -39,7 +39,7 @@ static int __init spumone_init(void)
 	ret = image_init();
 	if (ret)
 		return ret;
-	ret = launch_init();
+	ret = hotplug_init();
 	if (ret) {
 		image_exit();
 		return ret;
@@ -53,7 +53,8 @@ static void __exit spumone_exit(void)
 {
 	unregister_pm_notifier(&spumone_suspend_notifier);
 	unregister_reboot_notifier(&spumone_reboot_notifier);
-	launch_exit();
+	launch_leave_all();
+	hotplug_exit();
 	image_exit();
 }
 

@@ -3,12 +3,15 @@
  * The Linux side of SPUMONE: puts the layer under CPUs of the running kernel and takes
  * it away again.  This header is what its files share.
  *
- * Calls go down: main.c; launch.c; guest.c; area.c; clock.c and image.c; the architecture.
+ * Calls go down: main.c; guard.c and hotplug.c; launch.c; protect.c; clock.c, guest.c and
+ * image.c; area.c; the architecture.
  */
 #ifndef _SPUMONE_H
 #define _SPUMONE_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
 #include <linux/types.h>
 #include <shimos/complaint.h>
 #include <shimos/spumone.h>
@@ -35,6 +38,8 @@ struct spumone_tables {
  * struct spumone_guest - an RTOS that shares a CPU with Linux
  * @memory: all of it, as Linux sees it; its starter's
  * @size: bytes
+ * @hidden: from @memory on, so many bytes are hidden from Linux while it runs, but for what
+ *	both use; 0: none
  * @tables: what it may do with it
  * @chunks: how many of IKC's area it sees
  * @start: for the layer
@@ -42,6 +47,7 @@ struct spumone_tables {
 struct spumone_guest {
 	void *memory;
 	u64 size;
+	u64 hidden;
 	struct spumone_tables tables;
 	u32 chunks;
 	struct layer_rt_start start;
@@ -59,6 +65,7 @@ struct spumone_guest {
  * @tables: the instance's page tables
  * @code: a copy of the page of Linux's code in which they switch
  * @arch: one page more, which the architecture needs
+ * @asked: by spumone_launch(), so it has the timer, too; else it only hides memory
  * @launched: Linux runs on it, on this CPU
  * @guest: the RTOS that shares the CPU, or NULL
  */
@@ -73,6 +80,7 @@ struct spumone_cpu {
 	struct spumone_tables tables;
 	void *code;
 	void *arch;
+	bool asked;
 	bool launched;
 	struct spumone_guest *guest;
 };
@@ -86,6 +94,7 @@ void image_exit(void);
 struct spumone_cpu *image_instance(unsigned int cpu);
 void image_fill(struct spumone_cpu *s);
 void image_free(struct spumone_cpu *s);
+void image_text_range(u64 *start, u64 *size);
 
 /* clock.c: whose the local timer is */
 void clock_init(void);
@@ -104,11 +113,35 @@ void area_add(unsigned int chunk, u64 physical);
 void area_forget(void);
 int area_show(struct spumone_guest *g);
 
+/* protect.c: what Linux sees of memory, on CPUs under which the layer is */
+bool protect_on(void);
+int protect_begin(void);
+void protect_end(void);
+int protect_renew(void);
+void protect_shrink(void);
+void protect_leaves(struct spumone_cpu *s);
+int protect_look(int (*visit)(void *arg, u64 start, u64 size), void *arg);
+u64 protect_faults(void);
+
 /* launch.c */
-int launch_init(void);
-void launch_exit(void);
+/* Guards which CPUs are in launch_cpus, why, and what they see.  Before cpus_read_lock(). */
+extern struct mutex launch_mutex;
+/*
+ * Those that have the layer under them while they are online.  A CPU that comes or goes
+ * changes its own; all others do so under launch_mutex and cpus_read_lock().
+ */
+DECLARE_PER_CPU(struct spumone_cpu *, launch_cpus);
+int launch_here(struct spumone_cpu *s);
+void launch_leave_here(struct spumone_cpu *s);
+int launch_add(unsigned int cpu, bool asked, struct complaint *c);
+int launch_guard(unsigned int cpu, struct complaint *c);
+void launch_remove(struct spumone_cpu *s);
 void launch_leave_all(void);
 bool launch_any(void);
+
+/* hotplug.c: CPUs that come and go */
+int hotplug_init(void);
+void hotplug_exit(void);
 
 /* ---- what an architecture provides ---- */
 
@@ -121,6 +154,9 @@ int spumone_arch_check(unsigned int cpu, struct complaint *c);
 int spumone_arch_tables(struct spumone_tables *t);
 int spumone_arch_map(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags);
 void spumone_arch_free_tables(struct spumone_tables *t);
+/* All of physical memory at its own address; hide some of it.  May sleep. */
+int spumone_arch_identity(struct spumone_tables *t);
+int spumone_arch_hide(struct spumone_tables *t, u64 start, u64 size);
 /* What the processor needs in a guest's memory before it is entered. */
 void spumone_arch_prepare_guest(struct spumone_guest *g);
 int spumone_arch_map_switch(struct spumone_cpu *s);
@@ -133,6 +169,10 @@ int spumone_arch_enter(struct spumone_cpu *s);
 void spumone_arch_leave(struct spumone_cpu *s);
 /* A call to the instance of this CPU. */
 void spumone_arch_call(enum layer_call call);
+/* Can memory be hidden from Linux here? */
+int spumone_arch_check_protect(struct complaint *c);
+/* On a CPU under the layer: Linux sees what the tables at an address say; 0: all. */
+void spumone_arch_protect(u64 root);
 /* Ring for the RTOS of a CPU.  Any context. */
 void spumone_arch_ring(unsigned int cpu);
 /* The RTOS's bell on a CPU: a SHIMOS_BELL. */

@@ -8,20 +8,31 @@
  *	   [BUDGET PERIOD]		so many microseconds of each so many
  *	ask CPU				it shall end
  *	stop CPU			it is gone
+ *	protect | unprotect		an RTOS that starts between them is hidden from Linux
+ *	wild TIMES			write to what is hidden, anywhere; fails if one arrives
+ *	stray				the same once, and expect nothing
  *
  * and shows a line for each CPU: what the layer counted, and for some vectors what it
  * gave to Linux and what Linux says it took, both since the machine's start; then
- * the end of what the CPU's RTOS has written to its console.
+ * what is hidden, a line a range; then the end of what the CPU's RTOS has written to its
+ * console.
+ *
+ * /proc/layer_memory maps the first page of what is hidden into a program.
  */
 #include <linux/delay.h>
 #include <linux/hardirq.h>
 #include <linux/gfp.h>
+#include <linux/io.h>
 #include <linux/kernel_read_file.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/smp.h>
 #include <linux/percpu.h>
+#include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
+#include <asm/asm.h>
 #include <asm/irq_vectors.h>
 #include <shimos/complaint.h>
 #include <shimos/spumone.h>
@@ -47,6 +58,20 @@ struct program {
 	u64 size;
 };
 
+/* What is hidden. */
+struct hole {
+	u64 start, size;
+};
+
+struct holes {
+	unsigned int count;
+	struct hole hole[512];
+};
+
+/* What a wild write leaves in its upper half, so that it is found where it arrives. */
+#define WILD	0x57494c44ULL
+
+static bool protecting;		/* a command at a time sets it */
 static struct sample sample;	/* of the CPU that is shown; the file's lock guards it */
 static DEFINE_PER_CPU(struct program, programs);	/* the same lock */
 
@@ -104,6 +129,12 @@ static void show_late(struct seq_file *file, const struct layer_late *late)
 		   late->max);
 }
 
+static int show_hidden(void *file, u64 start, u64 size)
+{
+	seq_printf(file, "hidden=%llu size=%llu\n", start, size);
+	return 0;
+}
+
 static int show(struct seq_file *file, void *unused)
 {
 	const struct layer_counts *c = &sample.shared.counts;
@@ -113,10 +144,10 @@ static int show(struct seq_file *file, void *unused)
 		smp_call_function_single(cpu, take_sample, NULL, 1);
 		seq_printf(file, "cpu=%u under=%d", cpu, sample.under);
 		if (sample.under) {
-			seq_printf(file, " exits=%llu interrupts=%llu masked=%llu nmis=%llu calls=%llu given_back=%llu interrupted=%llu merged=%llu set_aside=%llu armed=%llu fired=%llu ticks=%llu late_max=%llu died=%llu",
+			seq_printf(file, " exits=%llu interrupts=%llu masked=%llu nmis=%llu calls=%llu given_back=%llu interrupted=%llu merged=%llu set_aside=%llu armed=%llu fired=%llu ticks=%llu late_max=%llu faults=%llu died=%llu",
 				   c->exits, c->interrupts, c->masked, c->nmis, c->calls,
 				   c->given_back, c->interrupted, c->merged, c->set_aside, c->armed,
-				   c->fired, c->ticks, c->late_max, sample.shared.died);
+				   c->fired, c->ticks, c->late_max, c->faults, sample.shared.died);
 			show_rt(file, &sample.shared.rt);
 			show_late(file, &sample.shared.late);
 			for (i = 0; i < KINDS; i++)
@@ -125,6 +156,7 @@ static int show(struct seq_file *file, void *unused)
 		}
 		seq_putc(file, '\n');
 	}
+	spumone_hidden(show_hidden, file);
 	for_each_online_cpu(cpu)
 		show_console(file, per_cpu_ptr(&programs, cpu));
 	return 0;
@@ -192,6 +224,104 @@ static int run_rt(unsigned int cpu, struct spumone_rt *rt, const char *path, str
 	return ret;
 }
 
+static int remember(void *to, u64 start, u64 size)
+{
+	struct holes *r = to;
+
+	if (r->count == ARRAY_SIZE(r->hole))
+		return -ENOSPC;
+	r->hole[r->count++] = (struct hole){ start, size };
+	return 0;
+}
+
+/* Does it fault?  If not, it has arrived. */
+static bool wild_write(u64 *to, u64 value)
+{
+	unsigned int faulted = 1;
+
+	asm volatile("1: movq %2, %1\n\t"
+		     "xorl %0, %0\n"
+		     "2:\n"
+		     _ASM_EXTABLE(1b, 2b)
+		     : "+r"(faulted), "=m"(*to) : "r"(value));
+	return faulted;
+}
+
+static u64 *wild_place(const struct holes *r)
+{
+	const struct hole *hole = &r->hole[get_random_u32() % r->count];
+
+	return phys_to_virt(hole->start + get_random_u32() % hole->size / 8 * 8);
+}
+
+static int wild_in(const struct holes *r, void *times)
+{
+	unsigned int i;
+
+	for (i = 0; i < *(unsigned int *)times; i++) {
+		if (!wild_write(wild_place(r), WILD << 32 | i))
+			return -EIO;
+		cond_resched();
+	}
+	return 0;
+}
+
+static int with_hidden(int (*what)(const struct holes *r, void *arg), void *arg)
+{
+	struct holes *r = vzalloc(sizeof(*r));
+	int ret;
+
+	if (!r)
+		return -ENOMEM;
+	ret = spumone_hidden(remember, r);
+	if (!ret)
+		ret = r->count ? what(r, arg) : -ENOENT;
+	vfree(r);
+	return ret;
+}
+
+static int stray(const struct holes *r, void *unused)
+{
+	WRITE_ONCE(*wild_place(r), WILD << 32);
+	return 0;
+}
+
+static int map_first(const struct holes *r, void *arg)
+{
+	struct vm_area_struct *vma = arg;
+
+	if (vma->vm_end - vma->vm_start > PAGE_SIZE)
+		return -EINVAL;
+	return remap_pfn_range(vma, vma->vm_start, PHYS_PFN(r->hole->start), PAGE_SIZE,
+			       vma->vm_page_prot);
+}
+
+static int map_hidden(struct file *file, struct vm_area_struct *vma)
+{
+	return with_hidden(map_first, vma);
+}
+
+static const struct proc_ops memory_proc_ops = {
+	.proc_mmap	= map_hidden,
+};
+
+static int protect(struct complaint *c)
+{
+	int ret = protecting ? -EALREADY : spumone_protect(c);
+
+	protecting |= !ret;
+	return ret;
+}
+
+static int unprotect(void)
+{
+	if (!protecting)
+		return -ENOENT;
+	spumone_unprotect();
+	protecting = false;
+	return 0;
+}
+
 static int stop_rt(unsigned int cpu)
 {
 	int ret = spumone_rt_stop(cpu);
@@ -220,7 +350,7 @@ static int leave(unsigned int cpu)
 static int run(const char *line)
 {
 	struct complaint c = { 0 };
-	unsigned int cpu, budget = 0, period = 0;
+	unsigned int cpu, times, budget = 0, period = 0;
 	struct spumone_rt rt = { 0 };
 	struct mask m;
 	char path[48];
@@ -235,11 +365,20 @@ static int run(const char *line)
 	else if (sscanf(line, "rt %u %llu %47s %u %u", &cpu, &rt.size, path, &budget, &period) >= 3) {
 		rt.budget_ns = (u64)budget * NSEC_PER_USEC;
 		rt.period_ns = (u64)period * NSEC_PER_USEC;
+		rt.hidden = protecting ? rt.size : 0;
 		ret = run_rt(cpu, &rt, path, &c);
 	} else if (sscanf(line, "ask %u", &cpu) == 1)
 		ret = ask_rt(cpu);
 	else if (sscanf(line, "stop %u", &cpu) == 1)
 		ret = stop_rt(cpu);
+	else if (!strncmp(line, "protect", 7))
+		ret = protect(&c);
+	else if (!strncmp(line, "unprotect", 9))
+		ret = unprotect();
+	else if (sscanf(line, "wild %u", &times) == 1)
+		ret = with_hidden(wild_in, &times);
+	else if (!strncmp(line, "stray", 5))
+		ret = with_hidden(stray, NULL);
 	if (ret && c.text[0])
 		pr_notice("layer: %s\n", c.text);
 	return ret;
@@ -247,12 +386,20 @@ static int run(const char *line)
 
 static int __init layer_test_init(void)
 {
-	return proc_create("layer", 0600, NULL, &command_proc_ops) ? 0 : -ENOMEM;
+	if (!proc_create("layer", 0600, NULL, &command_proc_ops))
+		return -ENOMEM;
+	if (!proc_create("layer_memory", 0600, NULL, &memory_proc_ops)) {
+		remove_proc_entry("layer", NULL);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 static void __exit layer_test_exit(void)
 {
+	remove_proc_entry("layer_memory", NULL);
 	remove_proc_entry("layer", NULL);
+	unprotect();
 }
 
 module_init(layer_test_init);

@@ -36,11 +36,12 @@ typedef int64_t s64;
 enum layer_call {
 	LAYER_CALL_LEAVE = 1,	/* be gone; Linux goes on as it is */
 	LAYER_CALL_TIMER,	/* look at layer_shared.deadline */
-	LAYER_CALL_TIMER_ON,	/* the local timer is the layer's from now on */
-	LAYER_CALL_TIMER_OFF,	/* it is Linux's again, and not armed */
+	LAYER_CALL_TIMER_ON,	/* the local timer and all interrupts are the layer's from now on */
+	LAYER_CALL_TIMER_OFF,	/* they are Linux's again, and the timer is not armed */
 	LAYER_CALL_RT_START,	/* enter the RTOS that layer_shared.start describes */
 	LAYER_CALL_RT_STOP,	/* it runs no more */
 	LAYER_CALL_RT_CHARGE,	/* charge it with this exit, to see what of it is seen */
+	LAYER_CALL_PROTECT,	/* Linux sees what the tables at an address say; 0: all there is */
 };
 
 /* How many of each an instance has seen.  Only it writes them. */
@@ -58,6 +59,7 @@ struct layer_counts {
 	u64 fired;
 	u64 ticks;		/* of Linux, that were due */
 	u64 late_max;		/* the latest, in cycles */
+	u64 faults;		/* accesses of Linux to memory that is hidden from it */
 	u32 given[LAYER_VECTORS];	/* deliveries to Linux */
 };
 

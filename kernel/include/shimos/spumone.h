@@ -14,10 +14,13 @@ struct layer_shared;
  * struct spumone_rt - an RTOS, as whoever starts it has it
  * @memory: all that it shall see, in one piece, whole pages
  * @size: bytes of @memory; the last SHIMOS_SHARED_SIZE are the caller's to fill
- * @image: see uapi/shimos_rt.h; the caller's again after the start
+ * @image: see uapi/shimos_rt.h; the caller's again after the start, unless it is hidden
  * @len: its bytes
  * @budget_ns: how long it may have the CPU in each period; see spumone_check_budget()
  * @period_ns: 0 if as long as it wants
+ * @hidden: bytes from @memory on that this kernel does not see until spumone_rt_stop(), at
+ *	least @size, but for the boot record and the last SHIMOS_SHARED_SIZE of @size; whole
+ *	pages; 0: none
  */
 struct spumone_rt {
 	void *memory;
@@ -26,6 +29,7 @@ struct spumone_rt {
 	u64 len;
 	u64 budget_ns;
 	u64 period_ns;
+	u64 hidden;
 };
 
 /**
@@ -107,6 +111,43 @@ int spumone_rt_start(unsigned int cpu, const struct spumone_rt *rt, struct compl
  * Return: 0, or -ENOENT if there is none.
  */
 int spumone_rt_stop(unsigned int cpu);
+
+/**
+ * spumone_protect() - memory can be hidden from all CPUs of this kernel from now on
+ * @c: why not
+ *
+ * The layer comes under all of them, also those that come online later, and hides itself.
+ * Counted: each is ended by one spumone_unprotect().
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
+int spumone_protect(struct complaint *c);
+
+/**
+ * spumone_unprotect() - the counterpart of spumone_protect()
+ *
+ * With the last one, CPUs that nobody has launched the layer under run natively again.
+ *
+ * Context: may sleep.  No RTOS has hidden memory.
+ */
+void spumone_unprotect(void);
+
+/**
+ * spumone_faults() - how often this kernel has touched what was hidden from it
+ *
+ * Context: may sleep.
+ */
+u64 spumone_faults(void);
+
+/**
+ * spumone_hidden() - all that is hidden now
+ * @visit: called for each range, in physical addresses, until it returns something else than 0
+ *
+ * Context: may sleep.
+ * Return: what @visit returned last.
+ */
+int spumone_hidden(int (*visit)(void *arg, u64 start, u64 size), void *arg);
 
 /**
  * spumone_rt_state() - how the RTOS of a CPU is

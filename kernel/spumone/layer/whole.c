@@ -12,5 +12,6 @@
 #include "arch/x86/vcpu.c"
 #include "arch/x86/vectors.c"
 #include "arch/x86/rtos.c"
+#include "arch/x86/protect.c"
 #include "arch/x86/exit.c"
 #include "arch/x86/start.c"

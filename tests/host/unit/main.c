@@ -46,6 +46,7 @@ int main(void)
 	test_elf();
 	test_cmdline();
 	test_guest();
+	test_identity();
 	printf("%u passed, %u failed\n", checks_passed, checks_failed);
 	return checks_failed != 0;
 }

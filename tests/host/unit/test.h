@@ -22,5 +22,6 @@ void test_bzimage(void);
 void test_elf(void);
 void test_cmdline(void);
 void test_guest(void);
+void test_identity(void);
 
 #endif

@@ -107,13 +107,12 @@ static void svm_segment(struct svm_segment *s, u16 selector, u16 attributes)
 
 static void svm_fill_intercepts(struct svm_vmcb *vmcb, u64 msr_map)
 {
-	vmcb->control.intercept_3 = SVM_3_INTR | SVM_3_NMI | SVM_3_MSR | SVM_3_SHUTDOWN;
+	vmcb->control.intercept_3 = SVM_3_MSR | SVM_3_SHUTDOWN;
 	vmcb->control.intercept_4 = SVM_4_VMRUN | SVM_4_VMMCALL | SVM_4_VMLOAD | SVM_4_VMSAVE |
 				    SVM_4_STGI | SVM_4_CLGI | SVM_4_SKINIT;
 	vmcb->control.msr_map = msr_map;
 	vmcb->control.asid = 1;
 	vmcb->control.tlb = SVM_TLB_FLUSH_ALL;
-	vmcb->control.interrupt = SVM_V_MASKING;
 }
 
 /* Linux as it is just now; where it goes on is filled in by the layer's entry. */
@@ -137,6 +136,8 @@ static void svm_fill_state(struct svm_vmcb *vmcb, u64 efer)
 	vmcb->save.cr2 = native_read_cr2();
 	vmcb->save.cr3 = __read_cr3();
 	vmcb->save.cr4 = __read_cr4();
+	/* looked at with nested page tables only */
+	rdmsrl(MSR_IA32_CR_PAT, vmcb->save.pat);
 	get_debugreg(vmcb->save.dr6, 6);
 	get_debugreg(vmcb->save.dr7, 7);
 }
@@ -176,6 +177,21 @@ void spumone_arch_call(enum layer_call call)
 	unsigned long number = call;
 
 	asm volatile("vmmcall" : "+a"(number) : : "memory");
+}
+
+int spumone_arch_check_protect(struct complaint *c)
+{
+	if (!boot_cpu_has(X86_FEATURE_NPT) || !boot_cpu_has(X86_FEATURE_GBPAGES))
+		return shimos_refuse(c, -ENODEV,
+				     "this processor has no nested page tables, or none with pages of 1 GiB: nothing can be protected from the host here");
+	return 0;
+}
+
+void spumone_arch_protect(u64 root)
+{
+	unsigned long number = LAYER_CALL_PROTECT;
+
+	asm volatile("vmmcall" : "+a"(number) : "D"(root) : "memory");
 }
 
 void spumone_arch_ring(unsigned int cpu)

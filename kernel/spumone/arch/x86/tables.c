@@ -7,29 +7,22 @@
 #include <linux/mm.h>
 #include <asm/io.h>
 #include <asm/processor-flags.h>
+#include <asm/processor.h>
 #include <asm/special_insns.h>
 
 #include <uapi/shimos_ikc.h>
 #include <uapi/shimos_rt.h>
 
 #include "../../spumone.h"
+#include "tables.h"
 
-#define TABLES_PRESENT	BIT_ULL(0)
-#define TABLES_WRITE	BIT_ULL(1)
-#define TABLES_USER	BIT_ULL(2)	/* what a guest does is a program's doing, to nested tables */
-#define TABLES_LARGE	BIT_ULL(7)
-#define TABLES_NO_RUN	BIT_ULL(63)
-#define TABLES_ADDRESS	GENMASK_ULL(51, 12)
-#define TABLES_BITS	9
-#define TABLES_ENTRIES	BIT(TABLES_BITS)
-
-static u64 *tables_new(struct spumone_tables *t, u64 *physical)
+u64 *tables_new(struct spumone_tables *t, u64 *physical)
 {
 	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
 
 	if (!page)
 		return NULL;
-	list_add(&page->lru, &t->pages);
+	list_add_tail(&page->lru, &t->pages);
 	*physical = page_to_phys(page);
 	return page_address(page);
 }
@@ -49,9 +42,15 @@ void spumone_arch_free_tables(struct spumone_tables *t)
 	INIT_LIST_HEAD(&t->pages);
 }
 
+/* The root's level. */
+static int tables_top(void)
+{
+	return native_read_cr4() & X86_CR4_LA57 ? 4 : 3;
+}
+
 int spumone_arch_map(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags)
 {
-	int level = native_read_cr4() & X86_CR4_LA57 ? 4 : 3;
+	int level = tables_top();
 	int last = flags & SPUMONE_LARGE ? 1 : 0;
 	u64 *table = phys_to_virt(t->root), *entry, next;
 
@@ -73,6 +72,18 @@ int spumone_arch_map(struct spumone_tables *t, u64 address, u64 physical, unsign
 		 (flags & SPUMONE_LARGE ? TABLES_LARGE : 0) |
 		 (flags & SPUMONE_NESTED ? TABLES_USER : 0);
 	return 0;
+}
+
+int spumone_arch_identity(struct spumone_tables *t)
+{
+	return spumone_arch_tables(t) ?:
+	       identity_fill(t, phys_to_virt(t->root), tables_top(),
+			     1ULL << boot_cpu_data.x86_phys_bits);
+}
+
+int spumone_arch_hide(struct spumone_tables *t, u64 start, u64 size)
+{
+	return identity_hide(t, phys_to_virt(t->root), tables_top(), start, start + size);
 }
 
 /*

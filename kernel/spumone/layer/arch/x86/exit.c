@@ -71,6 +71,25 @@ static void exit_wrmsr(void)
 	}
 }
 
+/*
+ * Without an RTOS nobody but Linux wants interrupts: they come to it as if there were no
+ * layer.
+ */
+static void exit_own_interrupts(int own)
+{
+	struct svm_control *control = &layer_vmcb.control;
+
+	layer_timer_own(own);
+	if (own) {
+		control->intercept_3 |= SVM_3_INTR | SVM_3_NMI;
+		control->interrupt |= SVM_V_MASKING;
+	} else {
+		layer_vectors_put_back();
+		control->intercept_3 &= ~(SVM_3_INTR | SVM_3_NMI);
+		control->interrupt &= ~SVM_V_MASKING;
+	}
+}
+
 /* Only Linux's kernel calls; to a program it is the invalid instruction that it always was. */
 static int exit_call(void)
 {
@@ -82,14 +101,16 @@ static int exit_call(void)
 	layer_vmcb.save.rip += EXIT_VMMCALL_LEN;
 	switch (layer_vmcb.save.rax) {
 	case LAYER_CALL_LEAVE:
-		layer_timer_own(0);
-		layer_vectors_put_back();
+		exit_own_interrupts(0);
 		return 1;
 	case LAYER_CALL_TIMER_ON:
-		layer_timer_own(1);
+		exit_own_interrupts(1);
 		break;
 	case LAYER_CALL_TIMER_OFF:
-		layer_timer_own(0);
+		exit_own_interrupts(0);
+		break;
+	case LAYER_CALL_PROTECT:
+		layer_protect(layer_linux.registers.rdi);
 		break;
 	case LAYER_CALL_RT_START:
 		layer_rtos_start();
@@ -126,6 +147,9 @@ static int exit_handle(u64 code)
 	case SVM_EXIT_VMRUN:
 	case SVM_EXIT_VMLOAD ... SVM_EXIT_SVM_LAST:
 		layer_vcpu_inject(&layer_linux, X86_EXCEPTION_UD, 0);	/* no virtual machines under the layer */
+		return 0;
+	case SVM_EXIT_NESTED_FAULT:
+		layer_protect_fault();
 		return 0;
 	case SVM_EXIT_SHUTDOWN:
 		layer_reset();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the layer's files for x86-64 share.  Calls go down: exit.c; rtos.c, vectors.c; vcpu.c; apic.c, fpu.c. */
+/* What the layer's files for x86-64 share.  Calls go down: exit.c; rtos.c, vectors.c, protect.c; vcpu.c; apic.c, fpu.c. */
 #ifndef _LAYER_X86_H
 #define _LAYER_X86_H
 
@@ -70,6 +70,10 @@ void layer_rtos_give(void);
 void layer_fpu_begin(struct svm_save *rtos);
 void layer_fpu_take(struct svm_save *rtos);
 void layer_fpu_give_back(struct svm_save *rtos);
+
+/* protect.c: what Linux sees of memory */
+void layer_protect(u64 root);
+void layer_protect_fault(void);
 
 /* vectors.c: interrupts on their way to Linux */
 void layer_vectors_acknowledged(unsigned int vector);

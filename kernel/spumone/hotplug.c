@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CPUs that come and go, while the layer is under some.
+ *
+ * A CPU that goes off leaves the layer first, and a CPU that comes again gets its
+ * instance again, both from its own hot-plug thread.  While memory is hidden from this
+ * kernel, the layer is under all of its CPUs, and one that cannot have it does not come.
+ */
+#include <linux/cpuhotplug.h>
+
+#include "spumone.h"
+
+static int hotplug_state;
+
+static int hotplug_again(struct spumone_cpu *s)
+{
+	int ret = launch_here(s) ?: protect_renew();
+
+	if (ret)
+		launch_leave_here(s);
+	return ret;
+}
+
+/* A CPU comes. */
+static int hotplug_online(unsigned int cpu)
+{
+	struct spumone_cpu *s = per_cpu(launch_cpus, cpu);
+	struct complaint c = {};
+	int ret = 0;
+
+	if (s)
+		ret = hotplug_again(s);
+	else if (protect_on())
+		ret = launch_add(cpu, false, &c);
+	if (ret)
+		pr_err("CPU %u came, but the layer could not be put under it: error %d\n", cpu,
+		       ret);
+	return protect_on() ? ret : 0;
+}
+
+/* A CPU goes. */
+static int hotplug_offline(unsigned int cpu)
+{
+	struct spumone_cpu *s = per_cpu(launch_cpus, cpu);
+
+	if (s && s->guest) {
+		pr_notice("CPU %u stays: a real-time partition shares it\n", cpu);
+		return -EBUSY;
+	}
+	if (s)
+		launch_leave_here(s);
+	return 0;
+}
+
+int hotplug_init(void)
+{
+	int ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "shimos:layer", hotplug_online,
+					    hotplug_offline);
+
+	hotplug_state = ret;
+	return ret < 0 ? ret : 0;
+}
+
+void hotplug_exit(void)
+{
+	cpuhp_remove_state_nocalls(hotplug_state);
+}
