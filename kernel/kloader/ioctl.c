@@ -75,6 +75,14 @@ static int ioctl_info(void *session, void *data, struct complaint *c)
 	return 0;
 }
 
+static int ioctl_check_create(const struct partition_kind *kind, u32 flags, struct complaint *c)
+{
+	if (flags & SHIMOS_CREATE_PROTECTED & ~kind->flags)
+		return shimos_refuse(c, -EINVAL,
+				     "only a real-time partition can be protected from the host");
+	return shimos_door_check_flags(flags, kind->flags, c);
+}
+
 static int ioctl_create(void *session, void *data, struct complaint *c)
 {
 	struct shimos_create *arg = data;
@@ -85,7 +93,7 @@ static int ioctl_create(void *session, void *data, struct complaint *c)
 	if (!kind)
 		return shimos_refuse(c, -EINVAL, "there is no kind %u of partitions", arg->kind);
 	ret = ioctl_check_permission(c) ?: kind->check_host(c) ?:
-	      shimos_door_check_flags(arg->flags, SHIMOS_CREATE_RESTART, c) ?:
+	      ioctl_check_create(kind, arg->flags, c) ?:
 	      kind->check_budget(&arg->budget_ns, &arg->period_ns, c);
 	if (ret)
 		return ret;

@@ -92,6 +92,7 @@ static void kind_hear(struct partition *p, u64 bell)
 
 const struct partition_kind kind_linux = {
 	.number		= SHIMOS_KIND_LINUX,
+	.flags		= SHIMOS_CREATE_RESTART,
 	.own_cpus	= true,
 	.memory_min	= SZ_64M,
 	.memory_max	= U64_MAX,

@@ -4,7 +4,8 @@
  * host, over SPUMONE's layer (SPUMONE 2011, section 3).
  *
  * Its memory, from the start: what the program sees, with the shared area at the end of
- * that; behind it the image as it was loaded, for another start.
+ * that; behind it the image as it was loaded, for another start.  If it is protected, all
+ * but what both use is hidden from the host while it runs.
  */
 #include <linux/file.h>
 #include <linux/math64.h>
@@ -23,6 +24,7 @@ struct kind_rt {
 	/* How it was when it was parked last; p->mutex. */
 	struct layer_rt last;
 	struct layer_late late;
+	u64 faults;	/* of the host, before it was made */
 	char reason[sizeof_field(struct partition, message)];
 };
 
@@ -42,6 +44,31 @@ static int kind_rt_check_host(struct complaint *c)
 	return spumone_check(raw_smp_processor_id(), c);
 }
 
+static bool kind_rt_protected(const struct partition *p)
+{
+	return p->flags & SHIMOS_CREATE_PROTECTED;
+}
+
+static int kind_rt_launch(struct partition *p, struct complaint *c)
+{
+	int ret = spumone_launch(p->cpus[0], c);
+
+	if (ret || !kind_rt_protected(p))
+		return ret;
+	ret = spumone_protect(c);
+	if (ret)
+		spumone_leave(p->cpus[0]);
+	p->rt->faults = spumone_faults();
+	return ret;
+}
+
+static void kind_rt_leave(struct partition *p)
+{
+	spumone_leave(p->cpus[0]);
+	if (kind_rt_protected(p))
+		spumone_unprotect();
+}
+
 static int kind_rt_create(struct partition *p, struct complaint *c)
 {
 	u32 cpu = p->cpus[0];
@@ -54,7 +81,7 @@ static int kind_rt_create(struct partition *p, struct complaint *c)
 	if (ret)
 		return ret;
 	p->rt = kzalloc(sizeof(*p->rt), GFP_KERNEL);
-	ret = p->rt ? spumone_launch(cpu, c) : -ENOMEM;
+	ret = p->rt ? kind_rt_launch(p, c) : -ENOMEM;
 	if (ret) {
 		kfree(p->rt);
 		cpus_unshare(cpu);
@@ -64,7 +91,7 @@ static int kind_rt_create(struct partition *p, struct complaint *c)
 
 static void kind_rt_destroy(struct partition *p)
 {
-	spumone_leave(p->cpus[0]);
+	kind_rt_leave(p);
 	cpus_unshare(p->cpus[0]);
 	kfree(p->rt);
 	p->rt = NULL;
@@ -141,6 +168,14 @@ static int kind_rt_stage(struct partition *p, struct complaint *c)
 
 /* ---- its life ---- */
 
+/* Whoever copies from its memory has done so. */
+static void kind_rt_hide(struct partition *p, bool hidden)
+{
+	down_write(&p->memory_sem);
+	p->hidden = hidden;
+	up_write(&p->memory_sem);
+}
+
 static int kind_rt_start(struct partition *p, struct complaint *c)
 {
 	struct spumone_rt rt = {
@@ -153,6 +188,10 @@ static int kind_rt_start(struct partition *p, struct complaint *c)
 	};
 
 	p->rt->reason[0] = '\0';
+	if (kind_rt_protected(p)) {
+		rt.hidden = p->ranges[0].size;
+		kind_rt_hide(p, true);
+	}
 	return spumone_rt_start(p->cpus[0], &rt, c);
 }
 
@@ -170,6 +209,7 @@ static int kind_rt_park(struct partition *p)
 	if (rt->last.state == LAYER_RT_CRASHED)
 		spumone_rt_reason(&rt->last, rt->reason, sizeof(rt->reason));
 	spumone_rt_stop(p->cpus[0]);	/* if it was started */
+	kind_rt_hide(p, false);
 	return 0;
 }
 
@@ -253,6 +293,14 @@ static u64 kind_rt_busy_ns(struct partition *p)
 	return kind_rt_cycles_to_ns(now.cycles);
 }
 
+/* All of the host's, while this one is there: what it touched may be the layer's. */
+static u32 kind_rt_faults(struct partition *p)
+{
+	if (p->gone || !kind_rt_protected(p))
+		return 0;
+	return min_t(u64, spumone_faults() - p->rt->faults, U32_MAX);
+}
+
 /* Nobody removes it, and it stays up or down, until p->mutex is given back. */
 static int kind_rt_hold(struct partition *p, struct complaint *c)
 {
@@ -328,6 +376,7 @@ int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct c
 
 const struct partition_kind kind_rt = {
 	.number		= SHIMOS_KIND_RT,
+	.flags		= SHIMOS_CREATE_RESTART | SHIMOS_CREATE_PROTECTED,
 	.memory_min	= MEMORY_ALIGN,
 	.memory_max	= SHIMOS_RT_MAX_MEMORY,
 	.one_range	= true,
@@ -337,6 +386,7 @@ const struct partition_kind kind_rt = {
 	.destroy	= kind_rt_destroy,
 	.host_bytes	= kind_rt_host_bytes,
 	.busy_ns	= kind_rt_busy_ns,
+	.faults		= kind_rt_faults,
 	.load		= kind_rt_load,
 	.stage		= kind_rt_stage,
 	.start		= kind_rt_start,

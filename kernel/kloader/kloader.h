@@ -54,6 +54,7 @@ struct partition;
  * @own_cpus: it has CPUs that are nobody else's
  * @one_range: its memory is in one piece
  * @devices: it can have PCI devices
+ * @flags: SHIMOS_CREATE_* that it can have
  * @heartbeat: an agent in it says again and again that it lives
  * @check_budget: may it have its CPU for so long in each period?  Sets what was not asked for
  * @check_host: can this host run such a partition now?
@@ -61,6 +62,7 @@ struct partition;
  * @destroy: the counterpart of @create
  * @host_bytes: host memory spent on it outside of the partition's own
  * @busy_ns: CPU time of this start
+ * @faults: stray accesses of the host to its memory, or NULL
  * @load: fill it with what it shall run; p->mutex is held, on failure it is as before
  * @stage: write everything anew that a start needs; p->mutex is held
  * @start: let its first CPU go; returns when it has
@@ -79,7 +81,7 @@ struct partition;
  */
 struct partition_kind {
 	u64 memory_min, memory_max;
-	u32 number;
+	u32 number, flags;
 	bool own_cpus, one_range, devices, heartbeat;
 	int (*check_budget)(u64 *budget_ns, u64 *period_ns, struct complaint *c);
 	int (*check_host)(struct complaint *c);
@@ -87,6 +89,7 @@ struct partition_kind {
 	void (*destroy)(struct partition *p);
 	u64 (*host_bytes)(const struct partition *p);
 	u64 (*busy_ns)(struct partition *p);
+	u32 (*faults)(struct partition *p);
 	int (*load)(struct partition *p, const struct shimos_load *arg,
 		    const char *cmdline, struct complaint *c);
 	int (*stage)(struct partition *p, struct complaint *c);
@@ -129,6 +132,7 @@ struct partition {
 
 	/* Write-held to change; readers copy from the memory. */
 	struct rw_semaphore memory_sem;
+	bool hidden;			/* nobody can copy from it */
 	u64 memory;
 	u32 range_count;
 	struct shimos_range ranges[SHIMOS_MAX_RANGES];

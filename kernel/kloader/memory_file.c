@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * A file descriptor on a partition's memory, for logs and dumps: the offset is
- * the physical address.  Reading only, running or dead.
+ * the physical address.  Reading only, running or dead; but nothing while it is protected
+ * from the host.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -33,8 +34,8 @@ static ssize_t memory_file_read(struct file *file, char __user *to, size_t len, 
 
 	len = min_t(size_t, len, SZ_1M);	/* do not hold the lock for long */
 	down_read(&p->memory_sem);
-	ret = memory_file_readable(p, *pos, len);
-	if (ret) {
+	ret = p->hidden ? -EBUSY : memory_file_readable(p, *pos, len);
+	if (ret > 0) {
 		left = copy_to_user(to, phys_to_virt(*pos), ret);
 		ret = left == ret ? -EFAULT : ret - left;
 	}
@@ -66,8 +67,14 @@ static const struct file_operations memory_file_fops = {
 int memory_file_open(struct partition *p, struct complaint *c)
 {
 	struct file *file;
-	int fd = get_unused_fd_flags(O_CLOEXEC);
+	int fd;
 
+	/* a start later on is met by the reads */
+	if (READ_ONCE(p->hidden))
+		return shimos_refuse(c, -EBUSY,
+				     "'%s' is %s, and its memory is protected from the host: stop or kill it first",
+				     p->name, state_name(p->state));
+	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
 	file = anon_inode_getfile("[shimos-memory]", &memory_file_fops, p, O_RDONLY);

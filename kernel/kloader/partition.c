@@ -222,7 +222,7 @@ void partition_status(struct partition *p, struct shimos_status *out)
 	mutex_lock(&p->mutex);
 	/* not before the lock: a start may have been waited for */
 	now = ktime_get_ns();
-	out->flags = 0;
+	out->flags = p->flags;
 	out->id = p->id;
 	strscpy_pad(out->name, p->name, sizeof(out->name));
 	out->state = p->state;
@@ -248,7 +248,7 @@ void partition_status(struct partition *p, struct shimos_status *out)
 	strscpy_pad(out->cmdline, p->cmdline ?: "", sizeof(out->cmdline));
 	strscpy_pad(out->message, p->message, sizeof(out->message));
 	out->kind = p->kind->number;
-	out->reserved = 0;
+	out->faults = p->kind->faults ? p->kind->faults(p) : 0;
 	out->budget_ns = p->budget_ns;
 	out->period_ns = p->period_ns;
 	mutex_unlock(&p->mutex);

@@ -202,6 +202,14 @@ pub struct Run {
     #[arg(long, value_name = "PERCENT%[/PERIOD]", value_parser = budget::parse, conflicts_with = "cpus")]
     pub budget: Option<Budget>,
 
+    /// Keep the host away from a real-time program's memory while it runs
+    ///
+    /// The host can touch no more of it than both use: a stray access of its kernel or of
+    /// one of its programs meets an exception there, and is counted. All CPUs of the host
+    /// run under nested paging as long as there is such a program.
+    #[arg(long, conflicts_with = "cpus")]
+    pub protected: bool,
+
     /// Memory to take from the host: 512M, 1G
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub memory: Option<u64>,

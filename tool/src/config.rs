@@ -18,6 +18,7 @@ pub struct Config {
     pub share_cpus: Option<String>,
     /// As for `--budget`.
     pub budget: Option<String>,
+    pub protected: Option<bool>,
     pub memory: Option<String>,
     pub kernel: Option<PathBuf>,
     pub initrd: Option<PathBuf>,
@@ -148,6 +149,7 @@ mod tests {
             ("budget = \"40\"", &["'40' is no budget", "40%/10ms"]),
             ("budget = \"96%\"", &["budget '96%'", "at most 95%"]),
             ("budget = 40", &["line 1", "string"]),
+            ("protected = 1", &["line 1", "boolean"]),
             ("memory = \"1X\"", &["memory", "unit"]),
             ("disks = [\"a,rw\"]", &["disks", "'rw' is no option"]),
             ("disks = \"a\"", &["line 1", "sequence"]),

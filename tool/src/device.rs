@@ -231,6 +231,10 @@ pub struct Status {
     /// 0 for what is no real-time program.
     pub budget_ns: u64,
     pub period_ns: u64,
+    /// While it runs, the host cannot touch its memory.
+    pub protected: bool,
+    /// How often it tried, if so.
+    pub faults: u32,
 }
 
 impl Status {
@@ -289,6 +293,7 @@ pub struct CreateRequest {
     pub restart_on_reboot: bool,
     /// Of a real-time program; `None`: KLoader's default.
     pub budget: Option<Budget>,
+    pub protected: bool,
 }
 
 /// What `wait` saw.

@@ -64,6 +64,8 @@ pub fn status(name: &str) -> Status {
         event: 3,
         budget_ns: 0,
         period_ns: 0,
+        protected: false,
+        faults: 0,
     }
 }
 
@@ -186,6 +188,7 @@ impl Device for Fake {
         new.starts = 0;
         new.cpus.clone_from(&request.cpus);
         new.memory = request.memory;
+        new.protected = request.protected;
         if let Some(budget) = request.budget {
             new.budget_ns = budget.budget_ns;
             new.period_ns = budget.period_ns;

@@ -110,6 +110,8 @@ fn status_from(raw: &abi::Status) -> Status {
         event: raw.event,
         budget_ns: raw.budget_ns,
         period_ns: raw.period_ns,
+        protected: raw.flags & abi::CREATE_PROTECTED != 0,
+        faults: raw.faults,
     }
 }
 
@@ -172,6 +174,9 @@ fn create_from(request: &CreateRequest) -> Outcome<abi::Create> {
     raw.kind = request.kind.to_raw();
     if request.restart_on_reboot {
         raw.flags |= abi::CREATE_RESTART;
+    }
+    if request.protected {
+        raw.flags |= abi::CREATE_PROTECTED;
     }
     if let Some(budget) = request.budget {
         raw.budget_ns = budget.budget_ns;
@@ -315,6 +320,11 @@ mod tests {
         let status = status_from(&raw);
         assert_eq!((status.kind, status.cause), (Kind::Rt, Cause::Fault));
         assert_eq!((status.budget_ns, status.period_ns), (4, 10));
+        assert_eq!((status.protected, status.faults), (false, 0));
+        raw.flags = abi::CREATE_RESTART | abi::CREATE_PROTECTED;
+        raw.faults = 3;
+        let status = status_from(&raw);
+        assert_eq!((status.protected, status.faults), (true, 3));
     }
 
     #[test]
@@ -329,11 +339,16 @@ mod tests {
                 budget_ns: 4_000_000,
                 period_ns: 10_000_000,
             }),
+            protected: false,
         };
         let raw = create_from(&request).unwrap();
         assert_eq!((raw.budget_ns, raw.period_ns), (4_000_000, 10_000_000));
         assert_eq!((text(&raw.name).as_str(), raw.memory), ("ctl", 8 << 20));
         assert_eq!((raw.kind, raw.flags), (abi::KIND_RT, abi::CREATE_RESTART));
+        request.protected = true;
+        let raw = create_from(&request).unwrap();
+        assert_eq!(raw.flags, abi::CREATE_RESTART | abi::CREATE_PROTECTED);
+        request.protected = false;
         request.kind = Kind::Linux;
         request.restart_on_reboot = false;
         request.budget = None;

@@ -94,6 +94,11 @@ struct shimos_error {
 #define SHIMOS_RT_DEFAULT_PERIOD_NS	10000000ULL	/* with the most that is allowed */
 
 #define SHIMOS_CREATE_RESTART	(1U << 0)	/* start again when it reboots */
+/*
+ * SHIMOS_KIND_RT: while it runs, the host can read and write no more of its memory than
+ * both use.
+ */
+#define SHIMOS_CREATE_PROTECTED	(1U << 1)
 
 /*
  * SHIMOS_IOC_CREATE: take CPUs and memory.  Until it is started, the partition
@@ -146,7 +151,7 @@ struct shimos_range {
 struct shimos_status {
 	struct shimos_header hdr;
 	__u32 id;			/* in, and out with NEXT */
-	__u32 flags;			/* in: SHIMOS_STATUS_NEXT */
+	__u32 flags;			/* in: SHIMOS_STATUS_NEXT; out: SHIMOS_CREATE_* */
 	char name[SHIMOS_NAME_LEN];
 	__u32 state;			/* enum shimos_state */
 	__u32 cause;			/* enum shimos_cause of the last stop */
@@ -169,7 +174,7 @@ struct shimos_status {
 	char cmdline[2048];		/* as handed to the kernel */
 	char message[256];		/* last words: panic text; NUL-terminated */
 	__u32 kind;			/* enum shimos_kind */
-	__u32 reserved;
+	__u32 faults;			/* SHIMOS_CREATE_PROTECTED: stray accesses of the host */
 	__u64 budget_ns;		/* SHIMOS_KIND_RT; 0 for others */
 	__u64 period_ns;
 };
@@ -269,7 +274,8 @@ struct shimos_pci {
 /*
  * Returns a read-only file descriptor of the partition's memory: the file
  * offset is the physical address, use pread.  Addresses outside of the
- * partition's ranges read as end of file.
+ * partition's ranges read as end of file; while its memory is protected from the
+ * host, reads are refused with -EBUSY.
  */
 #define SHIMOS_IOC_MEMORY	_IOW(SHIMOS_IOC_MAGIC, 11, struct shimos_target)
 #define SHIMOS_IOC_PCI		_IOW(SHIMOS_IOC_MAGIC, 12, struct shimos_pci)

@@ -77,6 +77,7 @@ fn the_structures_match_the_c_header() {
         cmdline,
         message,
         kind,
+        faults,
         budget_ns,
         period_ns
     );
@@ -138,6 +139,7 @@ fn the_structures_match_the_c_header() {
     check.value("SHIMOS_MAX_CPUS", MAX_CPUS as u64);
     check.value("SHIMOS_MAX_RANGES", MAX_RANGES as u64);
     check.value("SHIMOS_CREATE_RESTART", CREATE_RESTART.into());
+    check.value("SHIMOS_CREATE_PROTECTED", CREATE_PROTECTED.into());
     check.value("SHIMOS_START_NO_AGENT", START_NO_AGENT.into());
     check.value("SHIMOS_STATUS_NEXT", STATUS_NEXT.into());
     check.value("SHIMOS_KIND_LINUX", KIND_LINUX.into());

@@ -14,6 +14,7 @@ pub const MAX_RANGES: usize = 16;
 pub const MAX_CPUS: usize = 64;
 
 pub const CREATE_RESTART: u32 = 1 << 0;
+pub const CREATE_PROTECTED: u32 = 1 << 1;
 pub const START_NO_AGENT: u32 = 1 << 0;
 pub const STATUS_NEXT: u32 = 1 << 0;
 pub const CAN_STOP_CPUS: u32 = 1 << 0;
@@ -155,7 +156,7 @@ pub struct Status {
     pub cmdline: [u8; 2048],
     pub message: [u8; 256],
     pub kind: u32,
-    pub reserved: u32,
+    pub faults: u32,
     pub budget_ns: u64,
     pub period_ns: u64,
 }

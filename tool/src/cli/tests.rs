@@ -32,7 +32,7 @@ fn a_shared_cpu_goes_with_little() {
         panic!()
     };
     assert_eq!(run.share_cpus, Some(CpuList(vec![1])));
-    assert_eq!(run.budget, None);
+    assert_eq!((run.budget, run.protected), (None, false));
     for more in [
         "--cpus 2",
         "--initrd i",
@@ -81,6 +81,17 @@ fn a_budget() {
     }
     let error = parse(&format!("{line} --cpus 2")).unwrap_err();
     assert!(error.contains("cannot be used with"), "{error}");
+}
+
+#[test]
+fn protection_is_for_a_shared_cpu() {
+    let line = "shimos run ctl --memory 8M --protected";
+    let error = parse(&format!("{line} --cpus 2")).unwrap_err();
+    assert!(error.contains("cannot be used with"), "{error}");
+    let Command::Run(run) = parse(&format!("{line} --share-cpus 1")).unwrap().command else {
+        panic!()
+    };
+    assert!(run.protected);
 }
 
 #[test]

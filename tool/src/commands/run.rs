@@ -50,6 +50,7 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
         memory,
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
         budget: wish.budget,
+        protected: wish.protected,
     };
     let (id, shared) = create_and_load(device, &request, &wish.pci, &images, sharing.as_ref())?;
     let up = start(device, id, &wish, args)?;
@@ -238,8 +239,9 @@ fn summary(status: &Status) -> String {
         Kind::Linux => "",
         Kind::Rt => " (shared)",
     };
+    let protected = if status.protected { ", protected" } else { "" };
     let mut line = format!(
-        "{}: running, {what} on {}{shared}, {}",
+        "{}: running, {what} on {}{shared}, {}{protected}",
         status.name,
         cpulist::named(&status.cpus),
         size::show(status.memory)
@@ -296,6 +298,7 @@ pub mod tests {
             memory: 1 << 30,
             restart_on_reboot: false,
             budget: None,
+            protected: false,
         };
         let images = Images {
             kernel: tempfile::tempfile().unwrap(),

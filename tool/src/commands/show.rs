@@ -90,6 +90,15 @@ fn section(title: &str, table: &str) -> String {
     text
 }
 
+/// What came of it.
+fn protection(status: &Status) -> String {
+    match status.faults {
+        0 => "yes".into(),
+        1 => "yes; the host went astray once".into(),
+        faults => format!("yes; the host went astray {faults} times"),
+    }
+}
+
 /// A real-time program has no agent in it.
 fn has_agent(status: &Status) -> bool {
     status.kind == Kind::Linux && status.agent != 0
@@ -126,6 +135,9 @@ fn text(s: &Status) -> String {
     row("cpus", s.cpu_list());
     if let Some(budget) = s.budget() {
         row("budget", budget.to_string());
+    }
+    if s.protected {
+        row("protected", protection(s));
     }
     row("memory", size::show(s.memory));
     for range in &s.ranges {
@@ -251,6 +263,27 @@ mod tests {
     }
 
     #[test]
+    fn a_protected_one() {
+        let mut status = fake::rt_status("ctl");
+        assert!(!text(&status).contains("protected"));
+        status.protected = true;
+        for (faults, words) in [(0, "yes"), (1, "astray once"), (2, "astray 2 times")] {
+            status.faults = faults;
+            let shown = text(&status);
+            let mut lines = shown.lines();
+            assert!(
+                lines.any(|l| l.starts_with("protected:") && l.ends_with(words)),
+                "{shown}"
+            );
+        }
+        let shown = serde_json::to_value(json(&status, &[], None)).unwrap();
+        assert_eq!(
+            (&shown["protected"], &shown["faults"]),
+            (&true.into(), &2.into())
+        );
+    }
+
+    #[test]
     fn a_silent_one() {
         let mut status = fake::status("web");
         status.silent_ns = 7_500_000_000;
@@ -277,6 +310,7 @@ mod tests {
         let shown = serde_json::to_value(json(&status, &[], None)).unwrap();
         assert_eq!(shown["budget_ns"], 4_000_000);
         assert_eq!(shown["period_ns"], 10_000_000);
+        assert_eq!(shown["protected"], false);
         // Whatever KLoader says of an agent, there is none.
         status.agent = 1;
         status.silent_ns = 7_500_000_000;

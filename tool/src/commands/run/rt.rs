@@ -51,8 +51,14 @@ pub fn check_options(kind: Kind, args: &cli::Run, file: &Config) -> Result<()> {
 /// What only a real-time program can make use of.
 fn for_rt(args: &cli::Run, file: &Config) -> Option<String> {
     first(
-        &[("--budget", args.budget.is_some())],
-        &[("budget", file.budget.is_some())],
+        &[
+            ("--budget", args.budget.is_some()),
+            ("--protected", args.protected),
+        ],
+        &[
+            ("budget", file.budget.is_some()),
+            ("protected", file.protected == Some(true)),
+        ],
         args,
     )
 }

@@ -17,6 +17,7 @@ pub struct Wish {
     pub kind: Kind,
     pub cpus: Vec<u32>,
     pub budget: Option<Budget>,
+    pub protected: bool,
     pub memory: u64,
     pub kernel: PathBuf,
     pub initrd: Option<PathBuf>,
@@ -92,6 +93,7 @@ impl Wish {
             kind,
             cpus,
             budget,
+            protected: args.protected || file.protected == Some(true),
             memory,
             kernel,
             initrd: args.initrd.clone().or(file.initrd),
@@ -302,6 +304,28 @@ mod tests {
             let error = error(&line);
             assert_eq!(error.to_string(), format!("--budget {refusal}"));
         }
+    }
+
+    #[test]
+    fn protection() {
+        let protected = |line: &str| wish(&format!("ctl --memory 8M {line}")).map(|w| w.protected);
+        assert_eq!(protected("--share-cpus 1"), Ok(false));
+        assert_eq!(protected("--share-cpus 1 --protected"), Ok(true));
+        for (text, expected) in [("true", true), ("false", false)] {
+            let file = file(&format!("share_cpus='1'\nprotected={text}\n"));
+            let path = file.path().display();
+            assert_eq!(protected(&format!("-f {path}")), Ok(expected));
+            assert_eq!(protected(&format!("-f {path} --protected")), Ok(true));
+            // false is no wish
+            let refused = protected(&format!("-f {path} --cpus 2")).is_err();
+            assert_eq!(refused, expected);
+        }
+        let error = protected("--protected").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "--protected means nothing to a Linux, which has its CPUs for itself"
+        );
+        assert!(hint(error).contains("--share-cpus"));
     }
 
     #[test]
