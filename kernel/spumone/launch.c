@@ -383,19 +383,26 @@ u64 spumone_rt_bell(unsigned int cpu)
 }
 EXPORT_SYMBOL_GPL(spumone_rt_bell);
 
-void spumone_rt_share(unsigned int chunk, u64 physical)
+/* One that cannot see all of the area does not hear of it. */
+static void launch_show_area(void)
 {
 	struct spumone_cpu *s;
 	unsigned int cpu;
 
-	mutex_lock(&launch_mutex);
-	area_add(chunk, physical);
 	for_each_possible_cpu(cpu) {
 		s = per_cpu(launch_cpus, cpu);
-		/* one that cannot see it does not hear of it */
 		if (s && s->guest)
 			area_show(s->guest);
 	}
+}
+
+void spumone_rt_share(unsigned int chunk, u64 physical)
+{
+	mutex_lock(&launch_mutex);
+	cpus_read_lock();
+	area_add(chunk, physical);
+	protect_change_guests(launch_show_area);
+	cpus_read_unlock();
 	mutex_unlock(&launch_mutex);
 }
 EXPORT_SYMBOL_GPL(spumone_rt_share);

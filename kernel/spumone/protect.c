@@ -20,6 +20,7 @@ static struct spumone_tables protect_tables = {
 	.pages = LIST_HEAD_INIT(protect_tables.pages),
 };
 static bool protect_is_on;
+static bool protect_guests_open;	/* the tables of RTOSes are to be seen */
 static u64 protect_faults_before;	/* of instances that are gone */
 
 /* Something is hidden, or can be. */
@@ -67,7 +68,7 @@ static int protect_each_of_guest(struct spumone_guest *g,
 	      visit(arg, start + own, g->size - SHIMOS_SHARED_SIZE - own);
 	if (!ret && g->hidden > g->size)
 		ret = visit(arg, start + g->size, g->hidden - g->size);
-	return ret ?: protect_each_table(&g->tables, visit, arg);
+	return ret ?: protect_guests_open ? 0 : protect_each_table(&g->tables, visit, arg);
 }
 
 /* All that shall be hidden, but for the tables by which it is. */
@@ -156,6 +157,19 @@ void protect_shrink(void)
 		return;
 	protect_open();
 	pr_err("no memory for page tables: nothing is protected from the host until the next real-time partition starts or ends\n");
+}
+
+/*
+ * Linux changes the tables of RTOSes that run, which it cannot see otherwise.  Without memory
+ * for that they stay as they are.
+ */
+void protect_change_guests(void (*change)(void))
+{
+	protect_guests_open = true;
+	if (!protect_renew())
+		change();
+	protect_guests_open = false;
+	protect_shrink();
 }
 
 /* All CPUs that are online are under the layer: it hides itself. */

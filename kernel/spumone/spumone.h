@@ -119,6 +119,7 @@ int protect_begin(void);
 void protect_end(void);
 int protect_renew(void);
 void protect_shrink(void);
+void protect_change_guests(void (*change)(void));
 void protect_leaves(struct spumone_cpu *s);
 int protect_look(int (*visit)(void *arg, u64 start, u64 size), void *arg);
 u64 protect_faults(void);

@@ -87,8 +87,8 @@ def test_programs_that_leave(machine: Machine) -> None:
 
 
 def test_the_area_grows(fresh_machine: Machine) -> None:
-    """What the host adds while the program runs is in use when the program has it, too; it talks from there."""
-    fresh_machine.run(rt_command("flood"))
+    """What the host adds while a program runs is in use when that has it, too, and be it in tables that are protected."""
+    fresh_machine.run(rt_command("flood", more="--protected"))
     before = area(fresh_machine)
     load(fresh_machine)
     # more than there is in a chunk; blocks of the same size are the last channel's rings

@@ -6,8 +6,9 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, show, start
+from lab.stage.rt import rt_command, vcpus
 from tests.system.test_rt import IMAGES
-from tests.system.test_rt_partitions import console, rt_command, vcpus
+from tests.system.test_rt_partitions import console
 
 pytestmark = pytest.mark.machine(one_thread=True)
 
