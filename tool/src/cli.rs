@@ -1,5 +1,6 @@
 //! The command line.
 
+mod ikc;
 mod rt;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use crate::config::OnReboot;
 use crate::devices::spec::{self, Wanted};
 use crate::top::rates::Sort;
 use crate::{duration, name, pci, size};
+pub use ikc::{Perf, Ping};
 pub use rt::{Rt, RtLatency, RtMore};
 use values::CpuListParser;
 pub use values::{CpuList, DetachKey, detach_key};
@@ -456,48 +458,6 @@ pub struct Top {
     #[arg(long, value_name = "COLUMN", default_value = "name")]
     pub sort: Sort,
     /// Print JSON, once
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Ping {
-    /// Name of a kernel: a partition's, or "host"
-    pub name: String,
-    /// Stop after so many messages [default: at Ctrl-C]
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub count: Option<u64>,
-    /// Seconds from one message to the next; 0: at once, and no line for each
-    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "1")]
-    pub interval: Duration,
-    /// Bytes of a message
-    #[arg(short, long, value_name = "SIZE", value_parser = size::parse, default_value = "64")]
-    pub size: u64,
-    /// Never sleep while waiting for the answer: this CPU is busy, no doorbell comes
-    #[arg(long)]
-    pub poll: bool,
-    /// Seconds to wait for the service, and for each answer
-    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
-    pub timeout: Duration,
-    /// Print JSON, at the end
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Perf {
-    /// Name of a kernel: a partition's, or "host"
-    pub name: String,
-    /// Seconds to send
-    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
-    pub time: Duration,
-    /// Bytes of a message
-    #[arg(short, long, value_name = "SIZE", value_parser = size::parse, default_value = "64")]
-    pub size: u64,
-    /// Seconds to wait for the service, for room, and for each answer
-    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
-    pub timeout: Duration,
-    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
