@@ -3,6 +3,7 @@
  * Putting the layer under a running CPU by AMD's SVM, and taking it away (AMD64 APM
  * volume 2, chapter 15).
  */
+#include <linux/cc_platform.h>
 #include <linux/smp.h>
 #include <asm/apic.h>
 #include <asm/apicdef.h>
@@ -58,6 +59,9 @@ int spumone_arch_check(unsigned int cpu, struct complaint *c)
 	if (!boot_cpu_has(X86_FEATURE_ARAT))
 		return shimos_refuse(c, -ENODEV,
 				     "this processor's local timer stops in deep sleep (no ARAT)");
+	if (cc_platform_has(CC_ATTR_MEM_ENCRYPT))
+		return shimos_refuse(c, -ENODEV,
+				     "this kernel encrypts its memory (SME), which is not supported yet: boot it with mem_encrypt=off");
 	if (boot_cpu_has(X86_FEATURE_TSC_DEADLINE_TIMER))
 		return shimos_refuse(c, -ENODEV,
 				     "this kernel uses the local timer's TSC deadline mode, which is not supported yet: boot it with lapic=notscdeadline");
