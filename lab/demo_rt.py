@@ -15,7 +15,7 @@ from lab.stage.partitions import PROGRAMS, WAIT_FOR
 #: How long the program may be away when it was killed.
 _BACK_MS = 50
 #: Linux keeps interrupts off for so long, again and again.
-_MASK_US = 400_000
+_MASK_US = 600_000
 _SECONDS = 3
 #: While Linux sleeps, the emulator's clock follows the computer's.
 _SPINNER = "nice -n 19 sh -c 'while :; do :; done'"

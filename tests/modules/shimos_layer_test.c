@@ -166,6 +166,17 @@ struct mask {
 	unsigned int microseconds, times;
 };
 
+/* Not udelay(): it overflows, and looks at the clock in each round, at which emulators are slow. */
+static void mask_spin(unsigned int microseconds)
+{
+	u64 end = rdtsc_ordered() + (u64)microseconds * tsc_khz / MSEC_PER_SEC;
+	unsigned int i;
+
+	while ((s64)(rdtsc_ordered() - end) < 0)
+		for (i = 0; i < 1000; i++)
+			barrier();
+}
+
 static long mask(void *arg)
 {
 	const struct mask *m = arg;
@@ -173,9 +184,7 @@ static long mask(void *arg)
 
 	for (i = 0; i < m->times; i++) {
 		local_irq_disable();
-		/* udelay() of more than some milliseconds overflows */
-		mdelay(m->microseconds / USEC_PER_MSEC);
-		udelay(m->microseconds % USEC_PER_MSEC);
+		mask_spin(m->microseconds);
 		local_irq_enable();
 		usleep_range(300, 350);
 	}

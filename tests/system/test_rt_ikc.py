@@ -127,13 +127,13 @@ def test_control(fresh_machine: Machine) -> None:
     fresh_machine.run(rt_command("control", cpu="0"))
     # what means nothing is not obeyed
     fresh_machine.run(f"{USER} talk ctl 1 3 >/dev/null", check=False)
-    mask = "(echo mask 0 400000 {times} >/proc/layer) >/dev/null 2>&1 &"
-    output = fresh_machine.run(f"{mask.format(times=3)} {PROGRAMS}/pendulum_panel ctl 1", timeout=300).output
+    mask = "(echo mask 0 600000 {times} >/proc/layer) >/dev/null 2>&1 &"
+    output = fresh_machine.run(f"{mask.format(times=2)} {PROGRAMS}/pendulum_panel ctl 1", timeout=300).output
     assert "standing after" in output
     late = [int(us) for us in re.findall(r"at most (\d+) us late", output)]
     assert late and max(late) < 100, output
     assert vcpus(fresh_machine)["ctl:0"]["masked"] > 500
     remove(fresh_machine, "ctl")
-    alone = fresh_machine.run(f"{mask.format(times=6)} {PROGRAMS}/pendulum_linux 0 3", timeout=300, check=False)
+    alone = fresh_machine.run(f"{mask.format(times=4)} {PROGRAMS}/pendulum_linux 0 3", timeout=300, check=False)
     assert "fallen after" in alone.output
     fresh_machine.assert_dmesg_clean()
