@@ -104,6 +104,11 @@ def test_a_stray_write_ends_its_writer(fresh_machine: Machine) -> None:
     machine.run(f"while grep -q 'timers={timers} ' /proc/layer; do sleep 0.1; done")
 
 
+def left(before: dict[str, int], after: dict[str, int]) -> int:
+    """How often a CPU left Linux otherwise than by a call of ours: to look, or to be told what is hidden."""
+    return (after["exits"] - before["exits"]) - (after["calls"] - before["calls"])
+
+
 def test_cpus_that_only_see_less(machine: Machine) -> None:
     """They are not left while Linux works, its shared CPU is left as ever, and all can be shared meanwhile."""
     with protected(machine):
@@ -112,8 +117,7 @@ def test_cpus_that_only_see_less(machine: Machine) -> None:
             machine.run(LOAD.format(n=rounds(100, 20)), timeout=300)
             after = counts(machine)
         for cpu in (0, 2, 3):
-            # to look, and to be told of the program's memory
-            assert after[cpu]["exits"] - before[cpu]["exits"] <= 2
+            assert not left(before[cpu], after[cpu])
             assert not after[cpu]["interrupts"]
         assert_balanced(before[1], after[1])
         assert after[1]["interrupts"] > before[1]["interrupts"]
@@ -126,8 +130,7 @@ def test_cpus_that_only_see_less(machine: Machine) -> None:
         do(machine, "leave 2")
         last = counts(machine)
         machine.run(LOAD.format(n=10), timeout=300)
-        now = counts(machine)[2]
-        assert now["exits"] - last[2]["exits"] <= 1
+        assert not left(last[2], counts(machine)[2])
         do(machine, "leave 1")
         do(machine, "launch 1")
 
