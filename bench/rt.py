@@ -16,8 +16,6 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from bench import rt_plot
@@ -43,7 +41,7 @@ from lab import build, cache, progress
 from lab.devices import Disk
 from lab.machine import Machine
 from lab.paths import CACHE
-from lab.stage import rt
+from lab.stage import rt, traffic
 from lab.stage.partitions import PROGRAMS, WAIT_FOR
 from lab.stage.samples import Samples
 from tests.support import mutants
@@ -56,13 +54,10 @@ LOADS = (IDLE, WORK, MASKED)
 MOST_WITHOUT = 10_000
 #: Figure 3's samples.
 COST_SAMPLES = 5
-#: A compiler at work.
-JOB = "python3 -m compileall -q -f /usr/lib/python3*/json /usr/lib/python3*/email"
 #: Seconds of this computer that one of the machine's may take.
 SLOWEST = 120
 
 IMAGE = "/root/latency.elf"
-_SPINNER = "nice -n 19 sh -c 'while :; do :; done'"
 _MASK = f"{rt.UNTIL_END}; do echo mask 0 2000 50 >/proc/layer; done"
 _BACKGROUND: dict[str, tuple[str, ...]] = {IDLE: (), WORK: (rt.WORK,), MASKED: (rt.WORK, _MASK)}
 
@@ -101,18 +96,8 @@ def machine_of(flavour: str) -> Machine:
 def prepare(machine: Machine) -> None:
     """Let its clock go by instructions only, and have the module that keeps interrupts off."""
     machine.run(f"mount -o ro {machine.disk('bench-rt')} /mnt && modprobe shimos_spumone")
-    machine.run(f"insmod {PROGRAMS}/{machine.versions[machine.flavour]}/shimos_layer_test.ko")
-    machine.run(f"({_SPINNER}) >/dev/null 2>&1 &")
-
-
-@contextmanager
-def busy(machine: Machine, load: str) -> Iterator[None]:
-    """Linux does this meanwhile."""
-    machine.run(f"rm -f {rt.END} /tmp/load; touch /tmp/load")
-    for work in _BACKGROUND[load]:
-        machine.run(f"({work}) >/dev/null 2>&1 & echo $! >>/tmp/load")
-    yield
-    machine.run(f"touch {rt.END}; [ ! -s /tmp/load ] || {WAIT_FOR} exit $(cat /tmp/load)", timeout=SLOWEST * 10)
+    traffic.load(machine, "shimos_layer_test")
+    rt.spin(machine)
 
 
 def exits(machine: Machine) -> tuple[int, float]:
@@ -134,7 +119,7 @@ def remove_ctl(machine: Machine) -> None:
 
 def partition(machine: Machine, load: str, seconds: int) -> tuple[str, Latencies]:
     """Run the program once; what it said, and what that means."""
-    with busy(machine, load):
+    with rt.busy(machine, *_BACKGROUND[load]):
         start_ctl(machine)
         before, began = exits(machine)
         machine.run(
@@ -149,7 +134,7 @@ def partition(machine: Machine, load: str, seconds: int) -> tuple[str, Latencies
 
 def anchor(machine: Machine, load: str, seconds: int, cycles: int) -> Latencies:
     """Run Debian's cyclictest once: a thread of the highest priority, woken each millisecond."""
-    with busy(machine, load):
+    with rt.busy(machine, *_BACKGROUND[load]):
         text = machine.run(
             f"/mnt/usr/bin/cyclictest -q -m -p 99 -i 1000 -D {seconds} -h 10000", timeout=SLOWEST * (seconds + 30)
         ).output
@@ -223,11 +208,11 @@ def figure_3(machine: Machine) -> tuple[Samples, Samples]:
     """Time a job on Linux alone, and beside a program that only takes its timer's interrupts; in turn."""
     alone, beside = [], []
     with progress.step("what a tick of 1 kHz costs a job of Linux"):
-        seconds_of(machine, JOB)
+        seconds_of(machine, rt.COMPILE)
         for _ in range(COST_SAMPLES):
-            alone.append(seconds_of(machine, JOB))
+            alone.append(seconds_of(machine, rt.COMPILE))
             start_ctl(machine, f"{PROGRAMS}/latency-endless.elf")
-            beside.append(seconds_of(machine, JOB))
+            beside.append(seconds_of(machine, rt.COMPILE))
             remove_ctl(machine)
     return Samples.of(alone), Samples.of(beside)
 

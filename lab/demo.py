@@ -182,14 +182,6 @@ This is a shell on the emulated machine; `exit` leaves it (and ends the machine)
 """
 
 
-def _finish(failed: list[str]) -> int:
-    if failed:
-        print("\nThis did not hold:\n" + "\n".join(f"  {f}" for f in failed))
-        return 1
-    print(f"\nAll of it held, in {progress.elapsed():.0f} s.")
-    return 0
-
-
 def main() -> int:
     """0 if every check held."""
     parser = argparse.ArgumentParser(prog="./demo", description=__doc__.splitlines()[0] if __doc__ else None)
@@ -198,16 +190,17 @@ def main() -> int:
     what.add_argument("--rt", action="store_true", help="an RTOS and Linux on the same core")
     arguments = parser.parse_args()
     say("preparing the lab")
-    if arguments.rt:
-        with demo_rt.machine() as machine:
-            say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.accelerator})")
-            return _finish(demo_rt.DemoRt(machine).run())
-    with Machine(disks=[Disk("root", lambda: partition_root("6.1"))]) as machine:
+    with demo_rt.machine() if arguments.rt else Machine(disks=[Disk("root", lambda: partition_root("6.1"))]) as machine:
         say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.accelerator})")
         if arguments.shell:
             terminal.shell(machine, _greeting(machine))
             return 0
-        return _finish(Demo(machine).run())
+        failed = (demo_rt.DemoRt if arguments.rt else Demo)(machine).run()
+    if failed:
+        print("\nThis did not hold:\n" + "\n".join(f"  {f}" for f in failed))
+        return 1
+    print(f"\nAll of it held, in {progress.elapsed():.0f} s.")
+    return 0
 
 
 if __name__ == "__main__":

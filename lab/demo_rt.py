@@ -10,17 +10,14 @@ import re
 from lab.demo_steps import Steps
 from lab.machine import Machine
 from lab.progress import say
-from lab.stage.partitions import PROGRAMS, WAIT_FOR
+from lab.stage import rt, traffic
+from lab.stage.partitions import PROGRAMS
 
 #: How long the program may be away when it was killed.
 _BACK_MS = 50
 #: Linux keeps interrupts off for so long, again and again.
 _MASK_US = 600_000
 _SECONDS = 3
-#: While Linux sleeps, the emulator's clock follows the computer's.
-_SPINNER = "nice -n 19 sh -c 'while :; do :; done'"
-#: A compiler at work.
-_JOB = "python3 -m compileall -q -f /usr/lib/python3*/json /usr/lib/python3*/email"
 
 
 def machine() -> Machine:
@@ -42,15 +39,15 @@ class DemoRt(Steps):
         return self.failed
 
     def _prepare(self) -> None:
-        self._machine.run(f"insmod {PROGRAMS}/{self._machine.versions[self._machine.flavour]}/shimos_layer_test.ko")
+        traffic.load(self._machine, "shimos_layer_test")
         self._machine.run(f"ln -s {PROGRAMS}/pendulum_panel {PROGRAMS}/pendulum_linux /usr/local/bin/")
-        self._machine.run(f"({_SPINNER}) >/dev/null 2>&1 &")
+        rt.spin(self._machine)
 
     def _start(self) -> None:
         say("the host is a stock Debian kernel with one CPU:")
         self.type("uname -r; nproc; shimos doctor | grep 'shared CPUs'")
         say("FreeRTOS shares that CPU, and balances a pendulum at 1 kHz:")
-        self.type(f"shimos run ctl --share-cpus 0 --memory 8M --kernel {PROGRAMS}/control.elf")
+        self.type(rt.rt_command("control", cpu="0"))
         self.type("shimos ls")
         say("a program of Linux's tells it where the cart shall be, and shows what it hears, through shared memory:")
         output = self.type("pendulum_panel ctl 2", check=False)
@@ -58,13 +55,9 @@ class DemoRt(Steps):
 
     def _in_the_way(self, command: str) -> str:
         """Let Linux compile, and keep interrupts off meanwhile."""
-        times = _SECONDS * 1_000_000 // _MASK_US
-        self._machine.run("rm -f /tmp/end /tmp/load")
-        for work in (f"while [ ! -e /tmp/end ]; do {_JOB}; done", f"echo mask 0 {_MASK_US} {times} >/proc/layer"):
-            self._machine.run(f"({work}) >/dev/null 2>&1 & echo $! >>/tmp/load")
-        output = self.type(command, check=False, timeout=300)
-        self._machine.run(f"touch /tmp/end; {WAIT_FOR} exit $(cat /tmp/load)", timeout=300)
-        return output
+        mask = f"echo mask 0 {_MASK_US} {_SECONDS * 1_000_000 // _MASK_US} >/proc/layer"
+        with rt.busy(self._machine, f"{rt.UNTIL_END}; do {rt.COMPILE}; done", mask):
+            return self.type(command, check=False, timeout=300)
 
     def _disturb(self) -> None:
         say(f"now Linux compiles, and keeps interrupts off for {_MASK_US // 1000} ms again and again:")

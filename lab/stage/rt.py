@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from lab.machine import Machine
-from lab.stage.partitions import PROGRAMS
+from lab.stage.partitions import PROGRAMS, WAIT_FOR
 
 #: The work goes on until this file is there.
 END = "/tmp/end"
@@ -16,6 +18,25 @@ WORK = (
     f"{UNTIL_END}; do dd if=/dev/zero of=/tmp/zeroes bs=64k count=64; sync;"
     " find / -xdev -type f | head -n 500 | xargs cat; /bin/true | cat; done"
 )
+#: A compiler at work.
+COMPILE = "python3 -m compileall -q -f /usr/lib/python3*/json /usr/lib/python3*/email"
+#: Seconds of this computer that it may take until all of it has ended.
+_LAST = 1200
+
+
+def spin(machine: Machine) -> None:
+    """Keep Linux from sleeping: while it does, a clock that counts instructions follows the computer's."""
+    machine.run("nice -n 19 sh -c 'while :; do :; done' >/dev/null 2>&1 &")
+
+
+@contextmanager
+def busy(machine: Machine, *works: str) -> Iterator[None]:
+    """Linux does this meanwhile, each for as long as it goes or until END is there; it has ended then."""
+    machine.run(f"rm -f {END} /tmp/load; touch /tmp/load")
+    for work in works:
+        machine.run(f"({work}) >/dev/null 2>&1 & echo $! >>/tmp/load")
+    yield
+    machine.run(f"touch {END}; [ ! -s /tmp/load ] || {WAIT_FOR} exit $(cat /tmp/load)", timeout=_LAST)
 
 
 def rt_command(image: str = "latency-endless", name: str = "ctl", cpu: str = "1", more: str = "") -> str:
