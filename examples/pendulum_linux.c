@@ -18,8 +18,6 @@
 #include "pendulum.h"
 #include "pendulum_view.h"
 
-#define GOAL_MM		300
-#define TURN_TICKS	2000
 #define LINE_TICKS	250
 
 static uint64_t now_us(void)
@@ -49,19 +47,14 @@ static int go_first(int cpu)
 	       sched_setscheduler(0, SCHED_FIFO, &param) || mlockall(MCL_CURRENT | MCL_FUTURE);
 }
 
-static int thousandths(pendulum_fixed number)
-{
-	return (int)(number * 1000 >> 32);
-}
-
 static void show(const struct pendulum *p, uint64_t tick, int goal_mm, uint32_t late_us)
 {
 	struct control_state state = {
 		.late_us = late_us,
 		.fallen = p->fallen,
 		.goal_mm = goal_mm,
-		.position_mm = thousandths(p->position),
-		.angle_mrad = thousandths(p->angle),
+		.position_mm = pendulum_thousandths(p->position),
+		.angle_mrad = pendulum_thousandths(p->angle),
 	};
 
 	view_print((double)tick / 1000, &state);
@@ -74,13 +67,13 @@ static int balance(unsigned int ticks)
 	int goal_mm;
 
 	for (tick = 0; tick < ticks && !p.fallen; tick++) {
-		goal_mm = tick / TURN_TICKS % 2 ? -GOAL_MM : GOAL_MM;
+		goal_mm = view_goal(tick);
 		due += 1000;
 		sleep_until(due);
 		now = now_us();
 		late = now - due > late ? now - due : late;
 		pendulum_pass(&p, now - last);
-		pendulum_balance(&p, PENDULUM(1) / 1000 * goal_mm);
+		pendulum_balance(&p, pendulum_of_thousandths(goal_mm));
 		last = now;
 		if (tick % LINE_TICKS == 0 || p.fallen) {
 			show(&p, tick, goal_mm, (uint32_t)late);

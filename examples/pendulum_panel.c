@@ -11,8 +11,7 @@
 #include "ikc.h"
 #include "pendulum_view.h"
 
-#define GOAL_MM		300
-#define TURN_SECONDS	2	/* to one side, and then to the other */
+#define MESSAGE_MS	(1000 / CONTROL_PER_SECOND)
 #define LINES		4	/* a second */
 #define WAIT_MS		5000
 
@@ -45,9 +44,8 @@ static int watch(struct ikc_channel *ch, int seconds)
 
 	ret = order(ch, CONTROL_RAISE, 0);
 	for (i = 0; !ret && i < seconds * CONTROL_PER_SECOND; i++) {
-		if (i % (TURN_SECONDS * CONTROL_PER_SECOND) == 0)
-			ret = order(ch, CONTROL_GOAL,
-				    i / (TURN_SECONDS * CONTROL_PER_SECOND) % 2 ? -GOAL_MM : GOAL_MM);
+		if (i * MESSAGE_MS % VIEW_TURN_MS == 0)
+			ret = order(ch, CONTROL_GOAL, view_goal(i * MESSAGE_MS));
 		if (!ret)
 			ret = listen_once(ch, &state);
 		late = state.late_us > late ? state.late_us : late;

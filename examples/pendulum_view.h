@@ -9,6 +9,14 @@
 #include "control.h"
 
 #define VIEW_WIDTH	41	/* characters for the rail, 2 m long */
+#define VIEW_GOAL_MM	300
+#define VIEW_TURN_MS	2000	/* to one side, and then to the other */
+
+/* Where the cart shall be, so long after the beginning. */
+static inline int view_goal(unsigned long ms)
+{
+	return ms / VIEW_TURN_MS % 2 ? -VIEW_GOAL_MM : VIEW_GOAL_MM;
+}
 
 /* A place on the rail, as a character's. */
 static inline int view_place(int mm)

@@ -4,13 +4,11 @@
  * shall be, and hears how it is; examples/pendulum_panel.c is one.
  */
 #include "FreeRTOS.h"
-#include "semphr.h"
 #include "task.h"
 #include "control.h"
 #include "ikc.h"
 #include "pendulum.h"
-
-#define CONTROL_STACK	(2 * configMINIMAL_STACK_SIZE)
+#include "port_task.h"
 
 enum control_priority {
 	CONTROL_PANEL = tskIDLE_PRIORITY + 1,
@@ -23,8 +21,6 @@ static struct {
 	pendulum_fixed goal;
 	uint64_t ticks, missed, late;	/* cycles, since it was told last */
 } control;
-
-static TaskHandle_t control_panel_handle;
 
 static uint64_t control_us(uint64_t cycles)
 {
@@ -63,11 +59,6 @@ static void control_balance(void *unused)
 
 /* ---- its panel ---- */
 
-static int32_t control_thousandths(pendulum_fixed number)
-{
-	return number * 1000 >> 32;
-}
-
 static struct control_state control_look(void)
 {
 	struct control_state state;
@@ -78,9 +69,9 @@ static struct control_state control_look(void)
 		.missed = control.missed,
 		.late_us = control_us(control.late),
 		.fallen = control.pendulum.fallen,
-		.goal_mm = control_thousandths(control.goal),
-		.position_mm = control_thousandths(control.pendulum.position),
-		.angle_mrad = control_thousandths(control.pendulum.angle),
+		.goal_mm = pendulum_thousandths(control.goal),
+		.position_mm = pendulum_thousandths(control.pendulum.position),
+		.angle_mrad = pendulum_thousandths(control.pendulum.angle),
 	};
 	control.late = 0;
 	taskEXIT_CRITICAL();
@@ -92,7 +83,7 @@ static void control_obey(const struct control_command *command)
 {
 	taskENTER_CRITICAL();
 	if (command->order == CONTROL_GOAL)
-		control.goal = command->goal_mm * PENDULUM(1) / 1000;
+		control.goal = pendulum_of_thousandths(command->goal_mm);
 	else if (command->order == CONTROL_RAISE)
 		control.pendulum = (struct pendulum) { 0 };
 	taskEXIT_CRITICAL();
@@ -119,15 +110,6 @@ static void control_tell(void)
 
 	if (!board_ikc_write(CONTROL_CHANNEL, &state, sizeof(state)))
 		board_ikc_notify(CONTROL_CHANNEL);
-}
-
-/* KLoader or the host's program rang. */
-static void control_rung(void)
-{
-	BaseType_t wanted = pdFALSE;
-
-	vTaskNotifyGiveFromISR(control_panel_handle, &wanted);
-	portYIELD_FROM_ISR(wanted);
 }
 
 /* Until the next message is due, or something comes. */
@@ -160,14 +142,6 @@ static void control_panel(void *unused)
 	board_end(SHIMOS_RT_END_STOPPED);
 }
 
-static TaskHandle_t control_new(TaskFunction_t function, const char *name, UBaseType_t priority)
-{
-	TaskHandle_t handle;
-
-	configASSERT(xTaskCreate(function, name, CONTROL_STACK, NULL, priority, &handle) == pdPASS);
-	return handle;
-}
-
 static void control_join(void)
 {
 	int error = board_ikc_join();
@@ -183,9 +157,8 @@ static void control_join(void)
 void board_program(void)
 {
 	control_join();
-	control_panel_handle = control_new(control_panel, "panel", CONTROL_PANEL);
-	control_new(control_balance, "balance", CONTROL_BALANCE);
-	port_on(SHIMOS_RT_BELL, control_rung);
+	port_task_on_bell(port_task_new(control_panel, "panel", CONTROL_PANEL));
+	port_task_new(control_balance, "balance", CONTROL_BALANCE);
 	board_ready();
 	vTaskStartScheduler();
 }

@@ -13,6 +13,17 @@
 typedef int64_t pendulum_fixed;
 #define PENDULUM(number)	((pendulum_fixed)((number) * 4294967296.0))
 
+/* In millimetres or milliradians, and from there. */
+static inline int32_t pendulum_thousandths(pendulum_fixed number)
+{
+	return number * 1000 >> 32;
+}
+
+static inline pendulum_fixed pendulum_of_thousandths(int32_t number)
+{
+	return number * PENDULUM(1) / 1000;
+}
+
 #define PENDULUM_RAIL		PENDULUM(1.0)	/* to either side of 0 */
 #define PENDULUM_LONGEST_US	1000000		/* nobody controls it for so long: it has fallen */
 

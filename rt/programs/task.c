@@ -7,11 +7,11 @@
 #include "queue.h"
 #include "semphr.h"
 #include "task.h"
+#include "port_task.h"
 
 #define TASK_QUEUE	8
 #define TASK_BURST	5	/* ticks that the busy task calculates, and then sleeps */
 #define TASK_PAUSE	10	/* ticks between two heaps of messages */
-#define TASK_STACK	(2 * configMINIMAL_STACK_SIZE)
 
 enum task_priority {
 	TASK_BUSY = tskIDLE_PRIORITY + 1,
@@ -36,7 +36,6 @@ static struct {
 
 static uint64_t task_busy_rounds, task_sent, task_received, task_bells;
 static QueueHandle_t task_queue, task_answers;
-static TaskHandle_t task_bell_handle;
 
 static uint64_t task_check(uint64_t number)
 {
@@ -124,14 +123,6 @@ static void task_consume(void *unused)
 }
 
 /* KLoader rings when it wants something. */
-static void task_bell_rung(void)
-{
-	BaseType_t wanted = pdFALSE;
-
-	vTaskNotifyGiveFromISR(task_bell_handle, &wanted);
-	portYIELD_FROM_ISR(wanted);
-}
-
 static void task_answer_bell(void *unused)
 {
 	(void)unused;
@@ -207,14 +198,6 @@ static void task_report(void *unused)
 	board_end(SHIMOS_RT_END_STOPPED);
 }
 
-static TaskHandle_t task_new(TaskFunction_t function, const char *name, UBaseType_t priority)
-{
-	TaskHandle_t handle;
-
-	configASSERT(xTaskCreate(function, name, TASK_STACK, NULL, priority, &handle) == pdPASS);
-	return handle;
-}
-
 void board_program(void)
 {
 	board_print("task: FreeRTOS " tskKERNEL_VERSION_NUMBER "\n");
@@ -222,13 +205,12 @@ void board_program(void)
 	task_queue = xQueueCreate(TASK_QUEUE, sizeof(struct task_message));
 	task_answers = xQueueCreate(1, sizeof(uint64_t));
 	configASSERT(task_queue && task_answers);
-	task_new(task_be_busy, "busy", TASK_BUSY);
-	task_new(task_produce, "producer", TASK_PRODUCER);
-	task_new(task_consume, "consumer", TASK_CONSUMER);
-	task_new(task_report, "reporter", TASK_REPORTER);
-	task_bell_handle = task_new(task_answer_bell, "bell", TASK_BELL);
-	task_new(task_keep_pace, "pace", TASK_PACE);
-	port_on(SHIMOS_RT_BELL, task_bell_rung);
+	port_task_new(task_be_busy, "busy", TASK_BUSY);
+	port_task_new(task_produce, "producer", TASK_PRODUCER);
+	port_task_new(task_consume, "consumer", TASK_CONSUMER);
+	port_task_new(task_report, "reporter", TASK_REPORTER);
+	port_task_on_bell(port_task_new(task_answer_bell, "bell", TASK_BELL));
+	port_task_new(task_keep_pace, "pace", TASK_PACE);
 	board_ready();
 	vTaskStartScheduler();
 }
