@@ -88,6 +88,12 @@ u64 ikc_arch_bell_get(unsigned int number)
 	return SHIMOS_BELL(per_cpu(x86_cpu_to_apicid, cpu), vector);
 }
 
+/* Is it one, on a CPU that can be named? */
+static bool x86_bell_is_placed(u64 bell)
+{
+	return bell & SHIMOS_BELL_READY && SHIMOS_BELL_CPU(bell) < X86_BELL_CPUS;
+}
+
 /*
  * Not the vector of system calls, at which 6.1 takes a CPU that runs in the kernel for
  * one that runs a program, nor those above the devices'.  Nor the one that Linux keeps on
@@ -100,7 +106,7 @@ bool ikc_arch_bell_valid(u64 bell)
 {
 	u32 vector = SHIMOS_BELL_VECTOR(bell);
 
-	return bell & SHIMOS_BELL_READY && SHIMOS_BELL_CPU(bell) < X86_BELL_CPUS &&
+	return x86_bell_is_placed(bell) &&
 	       vector >= FIRST_EXTERNAL_VECTOR && vector < LOCAL_TIMER_VECTOR &&
 	       vector != IA32_SYSCALL_VECTOR && vector != ISA_IRQ_VECTOR(PIC_CASCADE_IR);
 }
@@ -108,8 +114,7 @@ bool ikc_arch_bell_valid(u64 bell)
 /* On a CPU without a layer, Linux has a handler for it that does nothing. */
 bool ikc_arch_bell_is_layers(u64 bell)
 {
-	return bell & SHIMOS_BELL_READY && SHIMOS_BELL_CPU(bell) < X86_BELL_CPUS &&
-	       SHIMOS_BELL_VECTOR(bell) == LAYER_BELL_VECTOR;
+	return x86_bell_is_placed(bell) && SHIMOS_BELL_VECTOR(bell) == LAYER_BELL_VECTOR;
 }
 
 void ikc_arch_bell_ring(u64 bell)

@@ -75,7 +75,18 @@ int identity_fill(struct spumone_tables *t, u64 *root, int top, u64 end)
 	return 0;
 }
 
-static int identity_hide_in(struct spumone_tables *t, u64 *table, int level, u64 from, u64 to)
+/**
+ * identity_hide() - nothing from one address up to another
+ * @t: identity_fill() has filled it
+ * @table: its root
+ * @level: the root's
+ * @from: whole pages
+ * @to: the first that is there again
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int identity_hide(struct spumone_tables *t, u64 *table, int level, u64 from, u64 to)
 {
 	u64 span = identity_span(level), at, next, *entry;
 	int ret = 0;
@@ -91,24 +102,8 @@ static int identity_hide_in(struct spumone_tables *t, u64 *table, int level, u64
 		}
 		ret = identity_below(t, entry, level) ? 0 : -ENOMEM;
 		if (!ret)
-			ret = identity_hide_in(t, phys_to_virt(*entry & TABLES_ADDRESS), level - 1,
-					       at, next);
+			ret = identity_hide(t, phys_to_virt(*entry & TABLES_ADDRESS), level - 1,
+					    at, next);
 	}
 	return ret;
-}
-
-/**
- * identity_hide() - nothing from one address up to another
- * @t: identity_fill() has filled it
- * @root: its root
- * @top: the root's level
- * @from: whole pages
- * @to: the first that is there again
- *
- * Context: may sleep.
- * Return: 0 or -ENOMEM.
- */
-int identity_hide(struct spumone_tables *t, u64 *root, int top, u64 from, u64 to)
-{
-	return identity_hide_in(t, root, top, from, to);
 }
