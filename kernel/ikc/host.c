@@ -268,6 +268,16 @@ int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
 }
 EXPORT_SYMBOL_GPL(ikc_host_add);
 
+void ikc_host_move_bell(u32 number, u64 bell)
+{
+	mutex_lock(&ikc_peers_mutex);
+	WRITE_ONCE(ikc_host_facts[number].bell, bell);
+	ikc_host_publish(ikc_self.area, number);
+	mutex_unlock(&ikc_peers_mutex);
+	ikc_peer_move_bell(number, bell);
+}
+EXPORT_SYMBOL_GPL(ikc_host_move_bell);
+
 void ikc_host_remove(u32 number)
 {
 	mutex_lock(&ikc_peers_mutex);

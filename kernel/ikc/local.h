@@ -136,6 +136,7 @@ void ikc_peers_exit(void);
 /* Copy what KLoader says of a kernel that is up in @life; 0: of this one. */
 void ikc_peers_learn(unsigned int kernel, u32 life);
 void ikc_peers_forget(unsigned int kernel);
+void ikc_peer_move_bell(unsigned int kernel, u64 place);
 
 /* Does this kernel hold memory of @kernel?  Any context. */
 bool ikc_holds(unsigned int kernel);

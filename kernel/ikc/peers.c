@@ -17,7 +17,7 @@ struct ikc_peer {
 	u32 page;			/* the larger of its pages and ours */
 	u32 cpus;
 	u64 cpu[IKC_MAX_CPUS];		/* hardware ids; none for the host */
-	u64 bell;			/* of one that shares a CPU of the host's */
+	u64 bell;			/* of one that shares a CPU of the host's; else 0 */
 	u64 rung[IKC_MAX_BELLS];	/* bells that have been found to be its own */
 	u32 ranges;
 	struct ikc_range range[IKC_MAX_RANGES];
@@ -240,13 +240,26 @@ static bool ikc_peer_check_bell(unsigned int kernel, unsigned int bell, u64 plac
 
 	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
 	good = bell < peer->bells &&
-	       (ikc_arch_bell_valid(place) ?
-		ikc_peer_has_cpu(kernel, SHIMOS_BELL_CPU(place)) :
-		ikc_arch_bell_is_layers(place) && place == peer->bell);
+	       ikc_arch_bell_valid(place) &&
+	       ikc_peer_has_cpu(kernel, SHIMOS_BELL_CPU(place));
 	if (good)
 		WRITE_ONCE(peer->rung[bell], place);
 	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
 	return good;
+}
+
+/* The host says where the bell of one is that shares a CPU with it. */
+static bool ikc_peer_ring_shared(unsigned int kernel)
+{
+	u64 place;
+
+	/* pairs with ikc_peer_move_bell(): then nobody rings it where it was any more */
+	rcu_read_lock();
+	place = READ_ONCE(ikc_peers[kernel].bell);
+	if (place)
+		ikc_arch_bell_ring(place);
+	rcu_read_unlock();
+	return place;
 }
 
 static void ikc_peer_ring_for(unsigned int kernel, unsigned int queue)
@@ -254,7 +267,7 @@ static void ikc_peer_ring_for(unsigned int kernel, unsigned int queue)
 	u32 bells = READ_ONCE(ikc_peers[kernel].bells), bell;
 	u64 place;
 
-	if (!bells)
+	if (!bells || ikc_peer_ring_shared(kernel))
 		return;
 	bell = ikc_bell_index(queue, bells);
 	place = READ_ONCE(ikc_entry(kernel)->bell[bell]);
@@ -332,6 +345,28 @@ static u32 ikc_larger_page(u32 page)
 							      PAGE_SIZE;
 }
 
+static u64 ikc_peer_layers_bell(u64 place)
+{
+	return ikc_arch_bell_is_layers(place) ? place : 0;
+}
+
+/**
+ * ikc_peer_move_bell() - one that shares a CPU with the host shares another
+ *
+ * Context: may sleep.  On return nobody of this kernel rings it where it was.
+ */
+void ikc_peer_move_bell(unsigned int kernel, u64 place)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
+	/* one that nobody has learned of yet is learned of with its new bell */
+	if (ikc_peers[kernel].bell)
+		WRITE_ONCE(ikc_peers[kernel].bell, ikc_peer_layers_bell(place));
+	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
+	synchronize_rcu_expedited();
+}
+
 void ikc_peers_learn(unsigned int kernel, u32 life)
 {
 	const struct ikc_facts *facts = ikc_facts(kernel);
@@ -344,7 +379,7 @@ void ikc_peers_learn(unsigned int kernel, u32 life)
 	peer->cpus = min_t(u32, READ_ONCE(facts->cpus), IKC_MAX_CPUS);
 	for (i = 0; i < peer->cpus; i++)
 		peer->cpu[i] = READ_ONCE(facts->cpu[i]);
-	peer->bell = READ_ONCE(facts->bell);
+	WRITE_ONCE(peer->bell, ikc_peer_layers_bell(READ_ONCE(facts->bell)));
 	peer->ranges = min_t(u32, READ_ONCE(facts->ranges), IKC_MAX_RANGES);
 	for (i = 0; i < peer->ranges; i++) {
 		peer->range[i].start = READ_ONCE(facts->range[i].start);

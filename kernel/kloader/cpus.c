@@ -12,7 +12,7 @@
 
 static DEFINE_MUTEX(cpus_mutex);	/* one lender at a time */
 static struct cpumask cpus_lent;	/* changed under cpus_mutex */
-static struct cpumask cpus_shared;	/* the same */
+static DEFINE_PER_CPU(unsigned int, cpus_shares);	/* how many share it; the same */
 static int cpus_state;
 
 static int cpus_veto_online(unsigned int cpu)
@@ -31,14 +31,19 @@ static int cpus_check_free(u32 cpu, struct complaint *c)
 				     cpu, cpumask_pr_args(cpu_present_mask));
 	if (cpumask_test_cpu(cpu, &cpus_lent))
 		return shimos_refuse(c, -EBUSY, "CPU %u belongs to another partition", cpu);
-	if (cpumask_test_cpu(cpu, &cpus_shared))
-		return shimos_refuse(c, -EBUSY,
-				     "the host shares CPU %u with a real-time partition; a CPU is shared with one",
-				     cpu);
 	if (!cpu_online(cpu))
 		return shimos_refuse(c, -EBUSY,
 				     "CPU %u is offline; try: echo 1 > /sys/devices/system/cpu/cpu%u/online",
 				     cpu, cpu);
+	return 0;
+}
+
+static int cpus_check_not_shared(u32 cpu, struct complaint *c)
+{
+	if (per_cpu(cpus_shares, cpu))
+		return shimos_refuse(c, -EBUSY,
+				     "the host shares CPU %u with a real-time partition: 'shimos rt move' moves that to another one",
+				     cpu);
 	return 0;
 }
 
@@ -49,7 +54,8 @@ static int cpus_check(const u32 *cpus, u32 i, struct complaint *c)
 	for (j = 0; j < i; j++)
 		if (cpus[j] == cpus[i])
 			return shimos_refuse(c, -EINVAL, "CPU %u is in the list twice", cpus[i]);
-	return cpus_check_free(cpus[i], c) ?: kloader_arch_check_cpu(cpus[i], c);
+	return cpus_check_free(cpus[i], c) ?: cpus_check_not_shared(cpus[i], c) ?:
+	       kloader_arch_check_cpu(cpus[i], c);
 }
 
 static int cpus_check_all(const u32 *cpus, u32 count, struct complaint *c)
@@ -95,7 +101,10 @@ int cpus_take(const u32 *cpus, u32 count, struct complaint *c)
 	return ret;
 }
 
-/* A real-time partition shares it with the host; nobody takes it meanwhile.  May sleep. */
+/*
+ * A real-time partition shares it with the host, as others may; nobody takes it meanwhile.  May
+ * sleep.
+ */
 int cpus_share(u32 cpu, struct complaint *c)
 {
 	int ret;
@@ -103,7 +112,7 @@ int cpus_share(u32 cpu, struct complaint *c)
 	mutex_lock(&cpus_mutex);
 	ret = cpus_check_free(cpu, c);
 	if (!ret)
-		cpumask_set_cpu(cpu, &cpus_shared);
+		per_cpu(cpus_shares, cpu)++;
 	mutex_unlock(&cpus_mutex);
 	return ret;
 }
@@ -111,7 +120,7 @@ int cpus_share(u32 cpu, struct complaint *c)
 void cpus_unshare(u32 cpu)
 {
 	mutex_lock(&cpus_mutex);
-	cpumask_clear_cpu(cpu, &cpus_shared);
+	per_cpu(cpus_shares, cpu)--;
 	mutex_unlock(&cpus_mutex);
 }
 

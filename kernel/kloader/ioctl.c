@@ -94,7 +94,7 @@ static int ioctl_create(void *session, void *data, struct complaint *c)
 		return shimos_refuse(c, -EINVAL, "there is no kind %u of partitions", arg->kind);
 	ret = ioctl_check_permission(c) ?: kind->check_host(c) ?:
 	      ioctl_check_create(kind, arg->flags, c) ?:
-	      kind->check_budget(&arg->budget_ns, &arg->period_ns, c);
+	      shimos_door_check_reserved(arg->reserved, c) ?: kind->check_share(arg, c);
 	if (ret)
 		return ret;
 	if (!arg->cpu_count || arg->cpu_count > SHIMOS_MAX_CPUS)
@@ -303,6 +303,20 @@ static int ioctl_rt_latency(void *session, void *data, struct complaint *c)
 	return ioctl_with(arg->id, ioctl_rt_latency_found, arg, c);
 }
 
+static int ioctl_rt_move_found(struct partition *p, void *data, struct complaint *c)
+{
+	const struct shimos_rt_move *arg = data;
+
+	return ioctl_check_rt(p, c) ?: kind_rt_move(p, arg->cpu, c);
+}
+
+static int ioctl_rt_move(void *session, void *data, struct complaint *c)
+{
+	struct shimos_rt_move *arg = data;
+
+	return ioctl_check_permission(c) ?: ioctl_with(arg->id, ioctl_rt_move_found, arg, c);
+}
+
 /* ---- the device ---- */
 
 static const struct shimos_door_call ioctl_calls[] = {
@@ -320,6 +334,7 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_PCI, "pci", 0, ioctl_pci },
 	{ SHIMOS_IOC_RT, "rt", 0, ioctl_rt },
 	{ SHIMOS_IOC_RT_LATENCY, "rt_latency", 0, ioctl_rt_latency },
+	{ SHIMOS_IOC_RT_MOVE, "rt_move", 0, ioctl_rt_move },
 };
 
 static const struct shimos_door ioctl_door = {

@@ -6,11 +6,11 @@
 
 #include "arch.h"
 
-static int kind_check_budget(u64 *budget_ns, u64 *period_ns, struct complaint *c)
+static int kind_check_share(struct shimos_create *arg, struct complaint *c)
 {
-	if (*budget_ns || *period_ns)
+	if (arg->budget_ns || arg->period_ns || arg->priority)
 		return shimos_refuse(c, -EINVAL,
-				     "a budget means nothing to a Linux, which has its CPUs for itself");
+				     "a budget or a priority means nothing to a Linux, which has its CPUs for itself");
 	return 0;
 }
 
@@ -98,7 +98,7 @@ const struct partition_kind kind_linux = {
 	.memory_max	= U64_MAX,
 	.devices	= true,
 	.heartbeat	= true,
-	.check_budget	= kind_check_budget,
+	.check_share	= kind_check_share,
 	.check_host	= kloader_arch_check_host,
 	.create		= kind_create,
 	.destroy	= kind_destroy,

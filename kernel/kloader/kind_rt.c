@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <asm/tsc.h>
+#include <shimos/ikc.h>
 #include <shimos/layer_abi.h>
 #include <shimos/spumone.h>
 #include <uapi/shimos_ikc.h>
@@ -21,6 +22,7 @@
 #include "kloader.h"
 
 struct kind_rt {
+	int number;	/* the layer's of it */
 	/* How it was when it was parked last; p->mutex. */
 	struct layer_rt last;
 	struct layer_late late;
@@ -29,13 +31,16 @@ struct kind_rt {
 };
 
 /* The layer checks it; what nobody has asked for leaves the host alive. */
-static int kind_rt_check_budget(u64 *budget_ns, u64 *period_ns, struct complaint *c)
+static int kind_rt_check_share(struct shimos_create *arg, struct complaint *c)
 {
-	if (!*budget_ns && !*period_ns) {
-		*period_ns = SHIMOS_RT_DEFAULT_PERIOD_NS;
-		*budget_ns = *period_ns / 100 * SHIMOS_RT_MAX_BUDGET_PERCENT;
+	if (!arg->budget_ns && !arg->period_ns) {
+		arg->period_ns = SHIMOS_RT_DEFAULT_PERIOD_NS;
+		arg->budget_ns = arg->period_ns / 100 * SHIMOS_RT_MAX_BUDGET_PERCENT;
 	}
-	return spumone_check_budget(*budget_ns, *period_ns, c);
+	if (!arg->priority)
+		arg->priority = SHIMOS_RT_DEFAULT_PRIORITY;
+	return spumone_check_budget(arg->budget_ns, arg->period_ns, c) ?:
+	       spumone_check_priority(arg->priority, c);
 }
 
 static int kind_rt_check_host(struct complaint *c)
@@ -49,50 +54,92 @@ static bool kind_rt_protected(const struct partition *p)
 	return p->flags & SHIMOS_CREATE_PROTECTED;
 }
 
-static int kind_rt_launch(struct partition *p, struct complaint *c)
-{
-	int ret = spumone_launch(p->cpus[0], c);
+/* ---- its CPU ---- */
 
-	if (ret || !kind_rt_protected(p))
-		return ret;
-	ret = spumone_protect(c);
+static int kind_rt_take_cpu(u32 cpu, struct complaint *c)
+{
+	int ret = cpus_share(cpu, c);
+
 	if (ret)
-		spumone_leave(p->cpus[0]);
-	p->rt->faults = spumone_faults();
+		return ret;
+	ret = spumone_launch(cpu, c);
+	if (ret)
+		cpus_unshare(cpu);
 	return ret;
 }
 
-static void kind_rt_leave(struct partition *p)
+static void kind_rt_give_cpu(u32 cpu)
 {
-	spumone_leave(p->cpus[0]);
+	spumone_leave(cpu);
+	cpus_unshare(cpu);
+}
+
+static int kind_rt_protect(struct partition *p, struct complaint *c)
+{
+	int ret = 0;
+
+	if (kind_rt_protected(p))
+		ret = spumone_protect(c);
+	if (!ret)
+		p->rt->faults = spumone_faults();
+	return ret;
+}
+
+static void kind_rt_unprotect(struct partition *p)
+{
 	if (kind_rt_protected(p))
 		spumone_unprotect();
 }
 
+static int kind_rt_new(struct partition *p, struct complaint *c)
+{
+	const struct spumone_share share = {
+		.budget_ns = p->budget_ns,
+		.period_ns = p->period_ns,
+		.priority = p->priority,
+	};
+
+	p->rt->number = spumone_rt_new(p->cpus[0], &share, c);
+	return min(p->rt->number, 0);
+}
+
+static int kind_rt_join(struct partition *p, struct complaint *c)
+{
+	int ret = kind_rt_take_cpu(p->cpus[0], c);
+
+	if (ret)
+		return ret;
+	ret = kind_rt_protect(p, c);
+	if (ret)
+		goto give_cpu;
+	ret = kind_rt_new(p, c);
+	if (!ret)
+		return 0;
+	kind_rt_unprotect(p);
+give_cpu:
+	kind_rt_give_cpu(p->cpus[0]);
+	return ret;
+}
+
 static int kind_rt_create(struct partition *p, struct complaint *c)
 {
-	u32 cpu = p->cpus[0];
 	int ret;
 
 	if (p->cpu_count != 1)
 		return shimos_refuse(c, -EINVAL, "%u CPUs given; a real-time partition shares one",
 				     p->cpu_count);
-	ret = cpus_share(cpu, c);
-	if (ret)
-		return ret;
 	p->rt = kzalloc(sizeof(*p->rt), GFP_KERNEL);
-	ret = p->rt ? kind_rt_launch(p, c) : -ENOMEM;
-	if (ret) {
+	ret = p->rt ? kind_rt_join(p, c) : -ENOMEM;
+	if (ret)
 		kfree(p->rt);
-		cpus_unshare(cpu);
-	}
 	return ret;
 }
 
 static void kind_rt_destroy(struct partition *p)
 {
-	kind_rt_leave(p);
-	cpus_unshare(p->cpus[0]);
+	spumone_rt_free(p->rt->number);
+	kind_rt_unprotect(p);
+	kind_rt_give_cpu(p->cpus[0]);
 	kfree(p->rt);
 	p->rt = NULL;
 }
@@ -183,8 +230,6 @@ static int kind_rt_start(struct partition *p, struct complaint *c)
 		.size	= p->layout.stash,
 		.image	= partition_at(p, p->layout.stash),
 		.len	= p->image.size,
-		.budget_ns = p->budget_ns,
-		.period_ns = p->period_ns,
 	};
 
 	p->rt->reason[0] = '\0';
@@ -192,7 +237,7 @@ static int kind_rt_start(struct partition *p, struct complaint *c)
 		rt.hidden = p->ranges[0].size;
 		kind_rt_hide(p, true);
 	}
-	return spumone_rt_start(p->cpus[0], &rt, c);
+	return spumone_rt_start(p->rt->number, &rt, c);
 }
 
 /* The host's own, which can be interrupted only by what it would take away. */
@@ -204,11 +249,11 @@ static int kind_rt_park(struct partition *p)
 {
 	struct kind_rt *rt = p->rt;
 
-	spumone_rt_state(p->cpus[0], &rt->last);
-	rt->late = *spumone_rt_late(p->cpus[0]);
+	spumone_rt_state(rt->number, &rt->last);
+	rt->late = *spumone_rt_late(rt->number);
 	if (rt->last.state == LAYER_RT_CRASHED)
 		spumone_rt_reason(&rt->last, rt->reason, sizeof(rt->reason));
-	spumone_rt_stop(p->cpus[0]);	/* if it was started */
+	spumone_rt_stop(rt->number);	/* if it was started */
 	kind_rt_hide(p, false);
 	return 0;
 }
@@ -226,7 +271,7 @@ static u32 kind_rt_ready(struct partition *p)
 {
 	struct layer_rt now;
 
-	spumone_rt_state(p->cpus[0], &now);
+	spumone_rt_state(p->rt->number, &now);
 	return now.ready ? SHIMOS_RT_VERSION : 0;
 }
 
@@ -234,7 +279,7 @@ static enum shimos_cause kind_rt_ended(struct partition *p)
 {
 	struct layer_rt now;
 
-	spumone_rt_state(p->cpus[0], &now);
+	spumone_rt_state(p->rt->number, &now);
 	switch (now.state) {
 	case LAYER_RT_CRASHED:
 		return SHIMOS_CAUSE_FAULT;
@@ -252,14 +297,14 @@ static const char *kind_rt_words(struct partition *p)
 
 static bool kind_rt_ring(struct partition *p)
 {
-	spumone_rt_ring(p->cpus[0]);
+	spumone_rt_ring(p->rt->number);
 	return true;
 }
 
 static void kind_rt_hear(struct partition *p, u64 bell)
 {
 	WRITE_ONCE(p->shared->host_bell, bell);
-	spumone_rt_hear(p->cpus[0], bell);
+	spumone_rt_hear(p->rt->number, bell);
 }
 
 static u64 kind_rt_bell(struct partition *p)
@@ -278,7 +323,7 @@ static u64 kind_rt_cycles_to_ns(u64 cycles)
 static void kind_rt_now(struct partition *p, struct layer_rt *out)
 {
 	if (state_is_up(p))
-		spumone_rt_state(p->cpus[0], out);
+		spumone_rt_state(p->rt->number, out);
 	else
 		*out = p->rt->last;
 }
@@ -328,8 +373,8 @@ int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct com
 		return ret;
 	kind_rt_now(p, &now);
 	out->host_exits = spumone_exits(p->cpus[0]);
-	mutex_unlock(&p->mutex);
 	out->cpu = p->cpus[0];
+	mutex_unlock(&p->mutex);
 	out->ran_ns = kind_rt_cycles_to_ns(now.cycles);
 	out->entered = now.entered;
 	out->masked = now.masked;
@@ -337,6 +382,9 @@ int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct com
 	out->timers = now.timers;
 	out->past = now.past;
 	out->throttled = now.throttled;
+	out->moves = now.moves;
+	out->moved_ns = kind_rt_cycles_to_ns(now.moved_last);
+	out->moved_max_ns = kind_rt_cycles_to_ns(now.moved_max);
 	return 0;
 }
 
@@ -367,11 +415,53 @@ int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct c
 	if (ret)
 		return ret;
 	kind_rt_now(p, &now);
-	kind_rt_fill_latency(state_is_up(p) ? spumone_rt_late(p->cpus[0]) : &p->rt->late, out);
+	kind_rt_fill_latency(state_is_up(p) ? spumone_rt_late(p->rt->number) : &p->rt->late, out);
 	mutex_unlock(&p->mutex);
 	out->cycles_per_second = (u64)tsc_khz * 1000;
 	out->past = now.past;
 	return 0;
+}
+
+/* Both CPUs are its own until it is on the new one, and everybody rings it there. */
+static int kind_rt_change_cpu(struct partition *p, u32 cpu, struct complaint *c)
+{
+	u32 before = p->cpus[0];
+	int ret;
+
+	if (cpu == before)
+		return shimos_refuse(c, -EINVAL, "'%s' shares CPU %u already", p->name, cpu);
+	ret = kind_rt_take_cpu(cpu, c);
+	if (ret)
+		return ret;
+	ret = spumone_rt_move(p->rt->number, cpu, c);
+	if (ret) {
+		kind_rt_give_cpu(cpu);
+		return ret;
+	}
+	p->cpus[0] = cpu;
+	ikc_host_move_bell(p->ikc_kernel, spumone_rt_bell(cpu));
+	/* who had still rung it where it was */
+	spumone_rt_ring(p->rt->number);
+	kind_rt_give_cpu(before);
+	return 0;
+}
+
+/**
+ * kind_rt_move() - let a real-time partition share another CPU
+ * @p: of this kind
+ *
+ * Context: may sleep.
+ * Return: 0 or an error: it is where it was.
+ */
+int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c)
+{
+	int ret = kind_rt_hold(p, c);
+
+	if (ret)
+		return ret;
+	ret = kind_rt_change_cpu(p, cpu, c);
+	mutex_unlock(&p->mutex);
+	return ret;
 }
 
 const struct partition_kind kind_rt = {
@@ -380,7 +470,7 @@ const struct partition_kind kind_rt = {
 	.memory_min	= MEMORY_ALIGN,
 	.memory_max	= SHIMOS_RT_MAX_MEMORY,
 	.one_range	= true,
-	.check_budget	= kind_rt_check_budget,
+	.check_share	= kind_rt_check_share,
 	.check_host	= kind_rt_check_host,
 	.create		= kind_rt_create,
 	.destroy	= kind_rt_destroy,

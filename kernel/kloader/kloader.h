@@ -56,7 +56,7 @@ struct partition;
  * @devices: it can have PCI devices
  * @flags: SHIMOS_CREATE_* that it can have
  * @heartbeat: an agent in it says again and again that it lives
- * @check_budget: may it have its CPU for so long in each period?  Sets what was not asked for
+ * @check_share: may it share its CPU as asked?  Sets what was not asked for
  * @check_host: can this host run such a partition now?
  * @create: its CPUs, and the kind's own state; memory is known
  * @destroy: the counterpart of @create
@@ -83,7 +83,7 @@ struct partition_kind {
 	u64 memory_min, memory_max;
 	u32 number, flags;
 	bool own_cpus, one_range, devices, heartbeat;
-	int (*check_budget)(u64 *budget_ns, u64 *period_ns, struct complaint *c);
+	int (*check_share)(struct shimos_create *arg, struct complaint *c);
 	int (*check_host)(struct complaint *c);
 	int (*create)(struct partition *p, struct complaint *c);
 	void (*destroy)(struct partition *p);
@@ -151,6 +151,7 @@ struct partition {
 	void *arch;			/* the architecture's own */
 	struct kind_rt *rt;		/* kind_rt.c's own */
 	u64 budget_ns, period_ns;	/* of one that shares a CPU, constant; else 0 */
+	u32 priority;			/* the same */
 
 	u32 starts;
 	u64 started_ns, ready_ns;	/* ktime, 0: not */
@@ -232,6 +233,7 @@ extern const struct partition_kind kind_linux;
 extern const struct partition_kind kind_rt;
 int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c);
 int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c);
+int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c);
 
 /* cpus.c */
 int cpus_init(void);

@@ -50,6 +50,7 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 	p->flags = arg->flags;
 	p->kind = partition_kinds[arg->kind];
 	p->budget_ns = arg->budget_ns;
+	p->priority = arg->priority;
 	p->period_ns = arg->period_ns;
 	p->cpu_count = arg->cpu_count;
 	memcpy(p->cpus, cpus, arg->cpu_count * sizeof(*cpus));
@@ -251,5 +252,6 @@ void partition_status(struct partition *p, struct shimos_status *out)
 	out->faults = p->kind->faults ? p->kind->faults(p) : 0;
 	out->budget_ns = p->budget_ns;
 	out->period_ns = p->period_ns;
+	out->priority = p->priority;
 	mutex_unlock(&p->mutex);
 }

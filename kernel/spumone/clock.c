@@ -45,7 +45,7 @@ static int clock_set(u64 deadline)
 	barrier();
 	armed = READ_ONCE(shared->armed);
 	if (deadline && (!armed || deadline < armed))
-		spumone_arch_call(LAYER_CALL_TIMER);
+		spumone_arch_call(LAYER_CALL_TIMER, 0);
 	return 0;
 }
 
@@ -155,7 +155,7 @@ void clock_take(struct spumone_cpu *s)
 	device->set_state_shutdown = clock_shutdown;
 	device->set_state_oneshot = clock_oneshot;
 	device->set_state_oneshot_stopped = clock_shutdown;
-	spumone_arch_call(LAYER_CALL_TIMER_ON);
+	spumone_arch_call(LAYER_CALL_TIMER_ON, 0);
 	if (clockevent_state_oneshot(device))
 		clock_set_next_event(CLOCK_SOON_TICKS, device);
 }
@@ -171,7 +171,7 @@ void clock_give(struct spumone_cpu *s)
 	device->set_state_oneshot = clock->oneshot;
 	device->set_state_oneshot_stopped = clock->oneshot_stopped;
 	clock->shared = NULL;
-	spumone_arch_call(LAYER_CALL_TIMER_OFF);
+	spumone_arch_call(LAYER_CALL_TIMER_OFF, 0);
 	if (clockevent_state_oneshot(device)) {
 		device->set_state_oneshot(device);
 		device->set_next_event(CLOCK_SOON_TICKS, device);

@@ -16,6 +16,8 @@
 #include "guest.h"
 #include "spumone.h"
 
+struct spumone_guest guest_table[LAYER_GUESTS];
+
 static u64 guest_shared(const struct spumone_guest *g)
 {
 	return g->size - SHIMOS_SHARED_SIZE;
@@ -38,7 +40,7 @@ static u64 guest_cycles(u64 ns)
 	return mul_u64_u32_div(ns, tsc_khz, NSEC_PER_MSEC);
 }
 
-static void guest_fill(struct spumone_guest *g, unsigned int cpu, const struct spumone_rt *rt,
+static void guest_fill(struct spumone_guest *g, const struct spumone_rt *rt,
 		       const struct guest_image *asked)
 {
 	struct shimos_rt_boot *boot = g->memory + SHIMOS_RT_BOOT;
@@ -53,12 +55,13 @@ static void guest_fill(struct spumone_guest *g, unsigned int cpu, const struct s
 	boot->memory = g->size;
 	boot->shared = guest_shared(g);
 	boot->cycles_per_second = (u64)tsc_khz * 1000;
-	boot->bell = spumone_arch_rt_bell(cpu);
+	boot->bell = spumone_arch_rt_bell(g->cpu);
 	g->start.entry = asked->entry;
 	g->start.stack = guest_shared(g);
 	g->start.argument = SHIMOS_RT_BOOT;
-	g->start.budget = guest_cycles(rt->budget_ns);
-	g->start.period = guest_cycles(rt->period_ns);
+	g->start.budget = guest_cycles(g->share.budget_ns);
+	g->start.period = guest_cycles(g->share.period_ns);
+	g->start.priority = g->share.priority;
 	spumone_arch_prepare_guest(g);
 }
 
@@ -110,64 +113,40 @@ int spumone_rt_check(const void *image, u64 len, u64 size, struct complaint *c)
 }
 EXPORT_SYMBOL_GPL(spumone_rt_check);
 
-int spumone_check_budget(u64 budget_ns, u64 period_ns, struct complaint *c)
-{
-	if (!budget_ns && !period_ns)
-		return 0;
-	if (period_ns < SHIMOS_RT_MIN_PERIOD_NS || period_ns > SHIMOS_RT_MAX_PERIOD_NS)
-		return shimos_refuse(c, -EINVAL,
-				     "a budget for each %llu ns: its period is 100 us to 1 s",
-				     period_ns);
-	/* the period is small enough for both products */
-	if (budget_ns < SHIMOS_RT_MIN_BUDGET_NS || budget_ns > period_ns ||
-	    budget_ns * 100 > period_ns * SHIMOS_RT_MAX_BUDGET_PERCENT)
-		return shimos_refuse(c, -EINVAL,
-				     "a budget of %llu ns: it is 10 us to %u %% of its period of %llu ns",
-				     budget_ns, SHIMOS_RT_MAX_BUDGET_PERCENT, period_ns);
-	return 0;
-}
-EXPORT_SYMBOL_GPL(spumone_check_budget);
-
 /**
  * guest_make() - an RTOS that can be entered
- * @cpu: the one that it shall share
+ * @g: somebody has it, and it does not run
+ * @rt: its memory and image
+ * @c: why not
  *
  * Context: may sleep.
- * Return: it, or an error with its reason in @c.
+ * Return: 0 or an error.
  */
-struct spumone_guest *guest_make(unsigned int cpu, const struct spumone_rt *rt,
-				 struct complaint *c)
+int guest_make(struct spumone_guest *g, const struct spumone_rt *rt, struct complaint *c)
 {
-	struct spumone_guest *g;
 	struct guest_image asked;
-	int ret = spumone_check_budget(rt->budget_ns, rt->period_ns, c) ?:
-		  guest_check(rt->image, rt->len, rt->size, &asked, c);
+	int ret = guest_check(rt->image, rt->len, rt->size, &asked, c);
 
 	if (ret)
-		return ERR_PTR(ret);
-	g = kzalloc(sizeof(*g), GFP_KERNEL);
-	if (g) {
-		INIT_LIST_HEAD(&g->tables.pages);
-		g->size = rt->size;
-		g->memory = rt->memory;
-		g->hidden = rt->hidden;
+		return ret;
+	INIT_LIST_HEAD(&g->tables.pages);
+	g->size = rt->size;
+	g->memory = rt->memory;
+	g->hidden = rt->hidden;
+	g->chunks = 0;
+	ret = guest_map(g, &asked);
+	if (!ret) {
+		guest_fill(g, rt, &asked);
+		ret = area_show(g);
 	}
-	if (!g || guest_map(g, &asked))
-		goto no_memory;
-	guest_fill(g, cpu, rt, &asked);
-	if (area_show(g))
-		goto no_memory;
-	return g;
-
-no_memory:
+	if (!ret)
+		return 0;
 	guest_free(g);
-	return ERR_PTR(shimos_refuse(c, -ENOMEM, "the host has no memory left for page tables"));
+	return shimos_refuse(c, -ENOMEM, "the host has no memory left for page tables");
 }
 
+/* What guest_make() has allocated. */
 void guest_free(struct spumone_guest *g)
 {
-	if (!g)
-		return;
 	spumone_arch_free_tables(&g->tables);
-	kfree(g);
 }

@@ -31,7 +31,7 @@ static int hotplug_online(unsigned int cpu)
 	if (s)
 		ret = hotplug_again(s);
 	else if (protect_on())
-		ret = launch_add(cpu, false, &c);
+		ret = launch_add(cpu, 0, &c);
 	if (ret)
 		pr_err("CPU %u came, but the layer could not be put under it: error %d\n", cpu,
 		       ret);
@@ -43,7 +43,7 @@ static int hotplug_offline(unsigned int cpu)
 {
 	struct spumone_cpu *s = per_cpu(launch_cpus, cpu);
 
-	if (s && s->guest) {
+	if (turns_any(cpu)) {
 		pr_notice("CPU %u stays: a real-time partition shares it\n", cpu);
 		return -EBUSY;
 	}

@@ -13,12 +13,23 @@
 
 #include "spumone.h"
 
-/* Behind the image: the page of the interrupt controller, and the shared one. */
-#define IMAGE_MORE_PAGES	2
+/*
+ * Behind the image: the page of the interrupt controller, the shared one, what all instances
+ * know of RTOSes, and a page of each of those that is shared with it.
+ */
+enum image_more {
+	IMAGE_CONTROLLER,
+	IMAGE_SHARED,
+	IMAGE_POOL,
+	IMAGE_GUESTS = IMAGE_POOL + LAYER_POOL_SIZE / LAYER_PAGE,
+	IMAGE_MORE_PAGES = IMAGE_GUESTS + LAYER_GUESTS,
+};
 
 static void *image_text;	/* what is read and run */
 static unsigned int image_text_order;
 static void *image_window;	/* where it runs; the rest of it is kept free */
+static void *image_pool;	/* the layer's, of RTOSes */
+static struct layer_guest_page *image_guests;
 
 static const struct layer_header *image_header(void)
 {
@@ -29,6 +40,11 @@ static const struct layer_header *image_header(void)
 static u64 image_address(u64 offset)
 {
 	return (u64)image_window + offset;
+}
+
+static u64 image_more_address(enum image_more page)
+{
+	return image_address(image_header()->size) + (u64)page * LAYER_PAGE;
 }
 
 /* The same in an instance's own part, as Linux sees it. */
@@ -45,6 +61,7 @@ static int image_check(void)
 	/* built with the module: a mistake of ours */
 	return WARN_ON(h->magic != LAYER_MAGIC || h->stored != len || h->data > len ||
 		       h->size < len || !IS_ALIGNED(h->data | h->size, LAYER_PAGE) ||
+		       h->guests != h->size + IMAGE_GUESTS * LAYER_PAGE ||
 		       PAGE_SIZE != LAYER_PAGE) ? -ENOEXEC : 0;
 }
 
@@ -66,30 +83,54 @@ static void *image_map(void)
 	return window;
 }
 
-int image_init(void)
+static void *image_pages(u64 size)
+{
+	return (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, get_order(size));
+}
+
+static int image_allocate(void)
 {
 	const struct layer_header *h = image_header();
-	int ret = image_check();
 
-	if (ret)
-		return ret;
 	image_text_order = get_order(h->data);
-	image_text = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, image_text_order);
-	if (!image_text)
+	image_text = image_pages(h->data);
+	image_pool = image_pages(LAYER_POOL_SIZE);
+	image_guests = image_pages(LAYER_GUESTS * LAYER_PAGE);
+	if (!image_text || !image_pool || !image_guests)
 		return -ENOMEM;
 	memcpy(image_text, spumone_layer_image, h->data);
 	image_window = image_map();
-	if (!image_window) {
-		free_pages((unsigned long)image_text, image_text_order);
-		return -ENOMEM;
-	}
-	return 0;
+	return image_window ? 0 : -ENOMEM;
+}
+
+int image_init(void)
+{
+	int ret = image_check() ?: image_allocate();
+
+	if (ret)
+		image_exit();
+	return ret;
 }
 
 void image_exit(void)
 {
 	vunmap(image_window);
+	free_pages((unsigned long)image_guests, get_order(LAYER_GUESTS * LAYER_PAGE));
+	free_pages((unsigned long)image_pool, get_order(LAYER_POOL_SIZE));
 	free_pages((unsigned long)image_text, image_text_order);
+}
+
+/* What Linux and the layer both write of an RTOS. */
+struct layer_guest_shared *image_guest_shared(unsigned int number)
+{
+	return &image_guests[number].shared;
+}
+
+/* What the layer knows of RTOSes, in memory. */
+void image_pool_range(u64 *start, u64 *size)
+{
+	*start = __pa(image_pool);
+	*size = PAGE_ALIGN(LAYER_POOL_SIZE);
 }
 
 /* What is read and run, in memory. */
@@ -97,6 +138,18 @@ void image_text_range(u64 *start, u64 *size)
 {
 	*start = __pa(image_text);
 	*size = PAGE_SIZE << image_text_order;
+}
+
+static int image_map_more(struct spumone_tables *t, enum image_more page, const void *memory,
+			  unsigned int count)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; !ret && i < count; i++)
+		ret = spumone_arch_map(t, image_more_address(page + i),
+				       __pa(memory) + (u64)i * PAGE_SIZE, SPUMONE_WRITE);
+	return ret;
 }
 
 static int image_map_instance(struct spumone_cpu *s)
@@ -112,11 +165,11 @@ static int image_map_instance(struct spumone_cpu *s)
 		ret = spumone_arch_map(t, image_address(at), __pa(image_own(s, at)),
 				       SPUMONE_WRITE);
 	if (!ret && controller)
-		ret = spumone_arch_map(t, image_address(h->size), controller, SPUMONE_WRITE);
-	if (!ret)
-		ret = spumone_arch_map(t, image_address(h->size + PAGE_SIZE), __pa(s->shared),
+		ret = spumone_arch_map(t, image_more_address(IMAGE_CONTROLLER), controller,
 				       SPUMONE_WRITE);
-	return ret;
+	return ret ?: image_map_more(t, IMAGE_SHARED, s->shared, 1) ?:
+	       image_map_more(t, IMAGE_POOL, image_pool, LAYER_POOL_SIZE / LAYER_PAGE) ?:
+	       image_map_more(t, IMAGE_GUESTS, image_guests, LAYER_GUESTS);
 }
 
 /* Make an instance as new, before it is launched. */
@@ -128,11 +181,12 @@ void image_fill(struct spumone_cpu *s)
 	memset(s->own, 0, h->size - h->data);
 	memcpy(s->own, spumone_layer_image + h->data, h->stored - h->data);
 	memset(s->shared, 0, sizeof(*s->shared));
-	params->apic = spumone_arch_controller() ? image_address(h->size) : 0;
-	params->shared = image_address(h->size + PAGE_SIZE);
+	params->apic = !!spumone_arch_controller();
 	params->own = __pa(s->own);
 	params->timer_scale = clock_scale(s->cpu);
 	params->leave = spumone_arch_leave_address();
+	params->core = s->cpu;
+	params->pool_physical = __pa(image_pool);
 }
 
 /* An instance for a CPU, not filled yet.  May sleep.  NULL: no memory. */

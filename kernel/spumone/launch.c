@@ -9,8 +9,6 @@
 
 #include "spumone.h"
 
-#define LAUNCH_ROUNDS	8	/* of a measurement */
-
 DEFINE_MUTEX(launch_mutex);
 DEFINE_PER_CPU(struct spumone_cpu *, launch_cpus);
 
@@ -74,7 +72,7 @@ static long launch_ask_work(void *arg)
 
 	local_irq_save(flags);
 	clock_take(s);
-	s->asked = true;
+	s->asked = 1;
 	local_irq_restore(flags);
 	return 0;
 }
@@ -87,7 +85,7 @@ static long launch_ask_no_more_work(void *arg)
 	local_irq_save(flags);
 	if (s->launched)
 		clock_give(s);
-	s->asked = false;
+	s->asked = 0;
 	local_irq_restore(flags);
 	return 0;
 }
@@ -105,6 +103,8 @@ static int launch_check(unsigned int cpu, struct complaint *c)
 {
 	if (cpu >= nr_cpu_ids || !cpu_online(cpu))
 		return shimos_refuse(c, -ENODEV, "CPU %u is not online", cpu);
+	if (cpu >= LAYER_CORES)
+		return shimos_refuse(c, -ENODEV, "the layer knows CPUs up to %u", LAYER_CORES - 1);
 	return launch_check_clock(cpu, c) ?: spumone_arch_check(cpu, c);
 }
 
@@ -134,7 +134,7 @@ EXPORT_SYMBOL_GPL(spumone_check);
  * Context: may sleep; see launch_cpus.
  * Return: 0 or an error.
  */
-int launch_add(unsigned int cpu, bool asked, struct complaint *c)
+int launch_add(unsigned int cpu, unsigned int asked, struct complaint *c)
 {
 	struct spumone_cpu *s = image_instance(cpu);
 	int ret;
@@ -179,7 +179,7 @@ int launch_guard(unsigned int cpu, struct complaint *c)
 {
 	if (per_cpu(launch_cpus, cpu))
 		return 0;
-	return launch_check(cpu, c) ?: launch_add(cpu, false, c);
+	return launch_check(cpu, c) ?: launch_add(cpu, 0, c);
 }
 
 static int launch_locked(unsigned int cpu, struct complaint *c)
@@ -187,10 +187,12 @@ static int launch_locked(unsigned int cpu, struct complaint *c)
 	struct spumone_cpu *s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
 	int ret;
 
-	if (s && s->asked)
-		return shimos_refuse(c, -EALREADY, "the layer is under CPU %u already", cpu);
+	if (s && s->asked) {
+		s->asked++;
+		return 0;
+	}
 	if (!s || !s->launched)
-		return launch_check(cpu, c) ?: launch_add(cpu, true, c);
+		return launch_check(cpu, c) ?: launch_add(cpu, 1, c);
 	ret = launch_check_clock(cpu, c);
 	if (!ret)
 		work_on_cpu(cpu, launch_ask_work, s);
@@ -210,215 +212,9 @@ int spumone_launch(unsigned int cpu, struct complaint *c)
 }
 EXPORT_SYMBOL_GPL(spumone_launch);
 
-struct launch_call {
-	struct spumone_cpu *cpu;
-	enum layer_call number;
-};
-
-/*
- * An exit costs more than the layer can see between its own first and last instruction.  The
- * quickest of some is the one that nothing else came into.
- */
-static u64 launch_unseen(const struct layer_shared *shared)
-{
-	u64 began, seen, took, least = U64_MAX;
-	unsigned long flags;
-	int i;
-
-	local_irq_save(flags);
-	for (i = 0; i < LAUNCH_ROUNDS; i++) {
-		seen = READ_ONCE(shared->rt.cycles);
-		began = rdtsc_ordered();
-		spumone_arch_call(LAYER_CALL_RT_CHARGE);
-		took = rdtsc_ordered() - began;
-		seen = READ_ONCE(shared->rt.cycles) - seen;
-		least = min(least, took - seen);
-	}
-	local_irq_restore(flags);
-	return least;
-}
-
-static long launch_call_work(void *arg)
-{
-	struct launch_call *call = arg;
-	struct layer_shared *shared = call->cpu->shared;
-
-	if (call->number == LAYER_CALL_RT_START) {
-		call->cpu->guest->start.unseen = launch_unseen(shared);
-		shared->start = call->cpu->guest->start;
-	}
-	spumone_arch_call(call->number);
-	return 0;
-}
-
-static void launch_call(struct spumone_cpu *s, enum layer_call number)
-{
-	struct launch_call call = { s, number };
-
-	work_on_cpu(s->cpu, launch_call_work, &call);
-}
-
-static void launch_forget_guest(struct spumone_cpu *s)
-{
-	struct spumone_guest *g = s->guest;
-
-	s->guest = NULL;
-	if (g->hidden)
-		protect_shrink();
-	guest_free(g);
-}
-
-static int launch_guest(unsigned int cpu, const struct spumone_rt *rt, struct complaint *c)
-{
-	struct spumone_cpu *s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
-	struct spumone_guest *g;
-
-	if (!s || !s->launched)
-		return shimos_refuse(c, -ENODEV, "the layer is not under CPU %u", cpu);
-	if (s->guest)
-		return shimos_refuse(c, -EBUSY, "CPU %u has a real-time partition already", cpu);
-	if (rt->hidden && !protect_on())
-		return shimos_refuse(c, -EINVAL, "no memory can be hidden from this kernel now");
-	g = guest_make(cpu, rt, c);
-	if (IS_ERR(g))
-		return PTR_ERR(g);
-	s->guest = g;
-	if (g->hidden && protect_renew()) {
-		launch_forget_guest(s);
-		return shimos_refuse(c, -ENOMEM, "the host has no memory left for page tables");
-	}
-	launch_call(s, LAYER_CALL_RT_START);
-	return 0;
-}
-
-int spumone_rt_start(unsigned int cpu, const struct spumone_rt *rt, struct complaint *c)
-{
-	int ret;
-
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
-	ret = launch_guest(cpu, rt, c);
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(spumone_rt_start);
-
-static void launch_end_guest(struct spumone_cpu *s)
-{
-	launch_call(s, LAYER_CALL_RT_STOP);
-	launch_forget_guest(s);
-}
-
-int spumone_rt_stop(unsigned int cpu)
-{
-	struct spumone_cpu *s;
-	int ret = -ENOENT;
-
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
-	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
-	if (s && s->guest) {
-		launch_end_guest(s);
-		ret = 0;
-	}
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(spumone_rt_stop);
-
-void spumone_rt_state(unsigned int cpu, struct layer_rt *out)
-{
-	const struct layer_rt *rt = &per_cpu(launch_cpus, cpu)->shared->rt;
-	/* pairs with layer_rt_end(): the rest of an end is there before its state */
-	u64 state = smp_load_acquire(&rt->state);
-
-	memcpy(out, rt, sizeof(*out));
-	out->state = state;
-}
-EXPORT_SYMBOL_GPL(spumone_rt_state);
-
-const struct layer_late *spumone_rt_late(unsigned int cpu)
-{
-	return &per_cpu(launch_cpus, cpu)->shared->late;
-}
-EXPORT_SYMBOL_GPL(spumone_rt_late);
-
-u64 spumone_exits(unsigned int cpu)
-{
-	struct spumone_cpu *s;
-	u64 exits = 0;
-
-	mutex_lock(&launch_mutex);
-	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
-	if (s)
-		exits = READ_ONCE(s->shared->counts.exits) - READ_ONCE(s->shared->rt.exits);
-	mutex_unlock(&launch_mutex);
-	return exits;
-}
-EXPORT_SYMBOL_GPL(spumone_exits);
-
-void spumone_rt_reason(const struct layer_rt *rt, char *to, size_t size)
-{
-	spumone_arch_reason(rt, to, size);
-}
-EXPORT_SYMBOL_GPL(spumone_rt_reason);
-
-void spumone_rt_ring(unsigned int cpu)
-{
-	spumone_arch_ring(cpu);
-}
-EXPORT_SYMBOL_GPL(spumone_rt_ring);
-
-void spumone_rt_hear(unsigned int cpu, u64 bell)
-{
-	WRITE_ONCE(per_cpu(launch_cpus, cpu)->shared->host_bell, spumone_arch_bell(bell));
-}
-EXPORT_SYMBOL_GPL(spumone_rt_hear);
-
-u64 spumone_rt_bell(unsigned int cpu)
-{
-	return spumone_arch_rt_bell(cpu);
-}
-EXPORT_SYMBOL_GPL(spumone_rt_bell);
-
-/* One that cannot see all of the area does not hear of it. */
-static void launch_show_area(void)
-{
-	struct spumone_cpu *s;
-	unsigned int cpu;
-
-	for_each_possible_cpu(cpu) {
-		s = per_cpu(launch_cpus, cpu);
-		if (s && s->guest)
-			area_show(s->guest);
-	}
-}
-
-void spumone_rt_share(unsigned int chunk, u64 physical)
-{
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
-	area_add(chunk, physical);
-	protect_change_guests(launch_show_area);
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
-}
-EXPORT_SYMBOL_GPL(spumone_rt_share);
-
-void spumone_rt_unshare(void)
-{
-	mutex_lock(&launch_mutex);
-	area_forget();
-	mutex_unlock(&launch_mutex);
-}
-EXPORT_SYMBOL_GPL(spumone_rt_unshare);
-
 static void launch_leave(struct spumone_cpu *s)
 {
-	if (s->guest)
-		launch_end_guest(s);
+	turns_end_all(s->cpu);
 	if (protect_on() && s->launched)
 		work_on_cpu(s->cpu, launch_ask_no_more_work, s);
 	else
@@ -434,7 +230,10 @@ int spumone_leave(unsigned int cpu)
 	cpus_read_lock();
 	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
 	if (s && s->asked) {
-		launch_leave(s);
+		if (s->asked > 1)
+			s->asked--;
+		else
+			launch_leave(s);
 		ret = 0;
 	}
 	cpus_read_unlock();
@@ -450,10 +249,24 @@ const struct layer_shared *spumone_look(void)
 	if (!s || !s->launched)
 		return NULL;
 	/* an exit for nothing, after which the last delivery is counted */
-	spumone_arch_call(LAYER_CALL_TIMER);
+	spumone_arch_call(LAYER_CALL_TIMER, 0);
 	return s->shared;
 }
 EXPORT_SYMBOL_GPL(spumone_look);
+
+u64 spumone_exits(unsigned int cpu)
+{
+	struct spumone_cpu *s;
+	u64 exits = 0;
+
+	mutex_lock(&launch_mutex);
+	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
+	if (s)
+		exits = READ_ONCE(s->shared->counts.exits) - READ_ONCE(s->shared->counts.of_rtos);
+	mutex_unlock(&launch_mutex);
+	return exits;
+}
+EXPORT_SYMBOL_GPL(spumone_exits);
 
 bool launch_any(void)
 {

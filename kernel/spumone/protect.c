@@ -74,6 +74,7 @@ static int protect_each_of_guest(struct spumone_guest *g,
 /* All that shall be hidden, but for the tables by which it is. */
 static int protect_each(int (*visit)(void *arg, u64 start, u64 size), void *arg)
 {
+	struct spumone_guest *g;
 	struct spumone_cpu *s;
 	unsigned int cpu;
 	u64 start, size;
@@ -81,13 +82,16 @@ static int protect_each(int (*visit)(void *arg, u64 start, u64 size), void *arg)
 
 	image_text_range(&start, &size);
 	ret = visit(arg, start, size);
+	image_pool_range(&start, &size);
+	ret = ret ?: visit(arg, start, size);
 	for_each_possible_cpu(cpu) {
 		s = per_cpu(launch_cpus, cpu);
 		if (!ret && s)
 			ret = protect_each_of_instance(s, visit, arg);
-		if (!ret && s && s->guest)
-			ret = protect_each_of_guest(s->guest, visit, arg);
 	}
+	for (g = guest_table; !ret && g < guest_table + LAYER_GUESTS; g++)
+		if (g->runs)
+			ret = protect_each_of_guest(g, visit, arg);
 	return ret;
 }
 

@@ -3,8 +3,8 @@
  * The Linux side of SPUMONE: puts the layer under CPUs of the running kernel and takes
  * it away again.  This header is what its files share.
  *
- * Calls go down: main.c; guard.c and hotplug.c; launch.c; protect.c; clock.c, guest.c and
- * image.c; area.c; the architecture.
+ * Calls go down: main.c; rt.c, guard.c and hotplug.c; launch.c; turns.c; protect.c; clock.c,
+ * guest.c and image.c; area.c; the architecture.
  */
 #ifndef _SPUMONE_H
 #define _SPUMONE_H
@@ -35,7 +35,13 @@ struct spumone_tables {
 #define SPUMONE_LARGE	BIT(3)	/* not a page, but 2 MiB of them */
 
 /**
- * struct spumone_guest - an RTOS that shares a CPU with Linux
+ * struct spumone_guest - an RTOS that can share CPUs with Linux
+ * @number: its own, which is also the layer's
+ * @taken: somebody has it
+ * @cpu: the one that it shares, or would
+ * @share: how much of it, and before whom
+ * @shared: the page that the layer and Linux both write
+ * @runs: it was started, so all below is there; cleared when it was stopped
  * @memory: all of it, as Linux sees it; its starter's
  * @size: bytes
  * @hidden: from @memory on, so many bytes are hidden from Linux while it runs, but for what
@@ -45,6 +51,12 @@ struct spumone_tables {
  * @start: for the layer
  */
 struct spumone_guest {
+	unsigned int number;
+	bool taken;
+	unsigned int cpu;
+	struct spumone_share share;
+	struct layer_guest_shared *shared;
+	bool runs;
 	void *memory;
 	u64 size;
 	u64 hidden;
@@ -65,9 +77,8 @@ struct spumone_guest {
  * @tables: the instance's page tables
  * @code: a copy of the page of Linux's code in which they switch
  * @arch: one page more, which the architecture needs
- * @asked: by spumone_launch(), so it has the timer, too; else it only hides memory
+ * @asked: how often by spumone_launch(), so it has the timer, too; 0: it only hides memory
  * @launched: Linux runs on it, on this CPU
- * @guest: the RTOS that shares the CPU, or NULL
  */
 struct spumone_cpu {
 	unsigned int cpu;
@@ -80,9 +91,8 @@ struct spumone_cpu {
 	struct spumone_tables tables;
 	void *code;
 	void *arch;
-	bool asked;
+	unsigned int asked;
 	bool launched;
-	struct spumone_guest *guest;
 };
 
 /* The image, as it was built. */
@@ -95,6 +105,8 @@ struct spumone_cpu *image_instance(unsigned int cpu);
 void image_fill(struct spumone_cpu *s);
 void image_free(struct spumone_cpu *s);
 void image_text_range(u64 *start, u64 *size);
+void image_pool_range(u64 *start, u64 *size);
+struct layer_guest_shared *image_guest_shared(unsigned int number);
 
 /* clock.c: whose the local timer is */
 void clock_init(void);
@@ -103,9 +115,10 @@ int clock_check(unsigned int cpu);
 void clock_take(struct spumone_cpu *s);
 void clock_give(struct spumone_cpu *s);
 
-/* guest.c: an RTOS in memory of its own */
-struct spumone_guest *guest_make(unsigned int cpu, const struct spumone_rt *rt,
-				 struct complaint *c);
+/* guest.c: RTOSes in memory of their own */
+/* All that there can be.  Changed under launch_mutex and cpus_read_lock(). */
+extern struct spumone_guest guest_table[LAYER_GUESTS];
+int guest_make(struct spumone_guest *g, const struct spumone_rt *rt, struct complaint *c);
 void guest_free(struct spumone_guest *g);
 
 /* area.c: what it shares with other kernels */
@@ -124,6 +137,13 @@ void protect_leaves(struct spumone_cpu *s);
 int protect_look(int (*visit)(void *arg, u64 start, u64 size), void *arg);
 u64 protect_faults(void);
 
+/* turns.c: which RTOS is on which CPU */
+int turns_begin(struct spumone_guest *g, struct complaint *c);
+void turns_end(struct spumone_guest *g);
+void turns_end_all(unsigned int cpu);
+void turns_move(struct spumone_guest *g, unsigned int cpu);
+bool turns_any(unsigned int cpu);
+
 /* launch.c */
 /* Guards which CPUs are in launch_cpus, why, and what they see.  Before cpus_read_lock(). */
 extern struct mutex launch_mutex;
@@ -134,7 +154,7 @@ extern struct mutex launch_mutex;
 DECLARE_PER_CPU(struct spumone_cpu *, launch_cpus);
 int launch_here(struct spumone_cpu *s);
 void launch_leave_here(struct spumone_cpu *s);
-int launch_add(unsigned int cpu, bool asked, struct complaint *c);
+int launch_add(unsigned int cpu, unsigned int asked, struct complaint *c);
 int launch_guard(unsigned int cpu, struct complaint *c);
 void launch_remove(struct spumone_cpu *s);
 void launch_leave_all(void);
@@ -169,14 +189,14 @@ u64 spumone_arch_controller(void);
 int spumone_arch_enter(struct spumone_cpu *s);
 void spumone_arch_leave(struct spumone_cpu *s);
 /* A call to the instance of this CPU. */
-void spumone_arch_call(enum layer_call call);
+void spumone_arch_call(enum layer_call call, u64 argument);
 /* Can memory be hidden from Linux here? */
 int spumone_arch_check_protect(struct complaint *c);
 /* On a CPU under the layer: Linux sees what the tables at an address say; 0: all. */
 void spumone_arch_protect(u64 root);
-/* Ring for the RTOS of a CPU.  Any context. */
+/* Ring for the RTOSes of a CPU.  Any context. */
 void spumone_arch_ring(unsigned int cpu);
-/* The RTOS's bell on a CPU: a SHIMOS_BELL. */
+/* The bell of all RTOSes on a CPU: a SHIMOS_BELL. */
 u64 spumone_arch_rt_bell(unsigned int cpu);
 /* The command by which the layer rings a SHIMOS_BELL; 0 for none. */
 u64 spumone_arch_bell(u64 bell);

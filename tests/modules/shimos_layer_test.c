@@ -8,6 +8,7 @@
  *	   [BUDGET PERIOD]		so many microseconds of each so many
  *	ask CPU				it shall end
  *	stop CPU			it is gone
+ *	move CPU OTHER TIMES		it goes to the other CPU and comes back, so many times
  *	protect | unprotect		an RTOS that starts between them is hidden from Linux
  *	wild TIMES			write to what is hidden, anywhere; fails if one arrives
  *	stray				the same once, and expect nothing
@@ -37,6 +38,7 @@
 #include <shimos/complaint.h>
 #include <shimos/spumone.h>
 #include <shimos/layer_abi.h>
+#include <uapi/shimos.h>
 #include <uapi/shimos_shared.h>
 #include <uapi/shimos_rt.h>
 
@@ -56,6 +58,7 @@ struct sample {
 struct program {
 	void *memory;
 	u64 size;
+	int number;
 };
 
 /* What is hidden. */
@@ -116,15 +119,18 @@ static void show_console(struct seq_file *file, const struct program *p)
 		seq_putc(file, out->data[at % sizeof(out->data)]);
 }
 
-static void show_rt(struct seq_file *file, const struct layer_rt *rt)
+static void show_rt(struct seq_file *file, const struct program *p)
 {
-	seq_printf(file, " rt=%llu ready=%llu why=%llu at=%llu info=%llu entered=%llu rt_masked=%llu rt_exits=%llu timers=%llu past=%llu waited=%llu cycles=%llu throttled=%llu",
-		   rt->state, rt->ready, rt->why, rt->at, rt->info, rt->entered, rt->masked,
-		   rt->exits, rt->timers, rt->past, rt->waited, rt->cycles, rt->throttled);
-}
+	static const struct layer_late none;
+	const struct layer_late *late = p->memory ? spumone_rt_late(p->number) : &none;
+	struct layer_rt rt = { 0 };
 
-static void show_late(struct seq_file *file, const struct layer_late *late)
-{
+	if (p->memory)
+		spumone_rt_state(p->number, &rt);
+	seq_printf(file, " rt=%llu ready=%llu why=%llu at=%llu info=%llu entered=%llu rt_masked=%llu rt_exits=%llu timers=%llu past=%llu waited=%llu cycles=%llu throttled=%llu moves=%llu moved_last=%llu moved_max=%llu",
+		   rt.state, rt.ready, rt.why, rt.at, rt.info, rt.entered, rt.masked,
+		   rt.exits, rt.timers, rt.past, rt.waited, rt.cycles, rt.throttled, rt.moves,
+		   rt.moved_last, rt.moved_max);
 	seq_printf(file, " lates=%llu late_least=%llu late_most=%llu", late->count, late->min,
 		   late->max);
 }
@@ -148,8 +154,7 @@ static int show(struct seq_file *file, void *unused)
 				   c->exits, c->interrupts, c->masked, c->nmis, c->calls,
 				   c->given_back, c->interrupted, c->merged, c->set_aside, c->armed,
 				   c->fired, c->ticks, c->late_max, c->faults, sample.shared.died);
-			show_rt(file, &sample.shared.rt);
-			show_late(file, &sample.shared.late);
+			show_rt(file, per_cpu_ptr(&programs, cpu));
 			for (i = 0; i < KINDS; i++)
 				seq_printf(file, " %s_given=%u %s_taken=%u", kinds[i],
 					   sample.given[i], kinds[i], sample.taken[i]);
@@ -193,28 +198,45 @@ static long mask(void *arg)
 
 static void forget(struct program *p)
 {
-	if (p->memory)
-		free_pages_exact(p->memory, p->size);
+	if (!p->memory)
+		return;
+	spumone_rt_stop(p->number);
+	spumone_rt_free(p->number);
+	free_pages_exact(p->memory, p->size);
 	p->memory = NULL;
 }
 
-static int start(unsigned int cpu, const struct spumone_rt *rt, struct complaint *c)
+/* What is asked for. */
+struct wish {
+	struct spumone_rt rt;
+	struct spumone_share share;
+};
+
+static int start(unsigned int cpu, const struct wish *w, struct complaint *c)
 {
-	struct program p = { rt->memory, rt->size };
+	struct program p = { w->rt.memory, w->rt.size };
 	struct shimos_shared *shared = shared_of(&p);
 	int ret;
 
+	if (per_cpu_ptr(&programs, cpu)->memory)
+		return -EBUSY;
 	shared->magic = SHIMOS_SHARED_MAGIC;
 	shared->version = SHIMOS_SHARED_VERSION;
 	shared->size = SHIMOS_SHARED_SIZE;
-	ret = spumone_rt_start(cpu, rt, c);
-	if (!ret)
+	p.number = spumone_rt_new(cpu, &w->share, c);
+	if (p.number < 0)
+		return p.number;
+	ret = spumone_rt_start(p.number, &w->rt, c);
+	if (ret)
+		spumone_rt_free(p.number);
+	else
 		*per_cpu_ptr(&programs, cpu) = p;
 	return ret;
 }
 
-static int run_rt(unsigned int cpu, struct spumone_rt *rt, const char *path, struct complaint *c)
+static int run_rt(unsigned int cpu, struct wish *w, const char *path, struct complaint *c)
 {
+	struct spumone_rt *rt = &w->rt;
 	ssize_t len = kernel_read_file_from_path(path, 0, (void **)&rt->image, INT_MAX, NULL,
 						 READING_FIRMWARE);
 	int ret;
@@ -225,7 +247,7 @@ static int run_rt(unsigned int cpu, struct spumone_rt *rt, const char *path, str
 	ret = spumone_rt_check(rt->image, len, rt->size, c);
 	if (!ret) {
 		rt->memory = alloc_pages_exact(rt->size, GFP_KERNEL | __GFP_ZERO);
-		ret = rt->memory ? start(cpu, rt, c) : -ENOMEM;
+		ret = rt->memory ? start(cpu, w, c) : -ENOMEM;
 		if (ret && rt->memory)
 			free_pages_exact(rt->memory, rt->size);
 	}
@@ -333,34 +355,44 @@ static int unprotect(void)
 
 static int stop_rt(unsigned int cpu)
 {
-	int ret = spumone_rt_stop(cpu);
+	struct program *p = per_cpu_ptr(&programs, cpu);
 
-	if (!ret)
-		forget(per_cpu_ptr(&programs, cpu));
-	return ret;
+	if (!p->memory)
+		return -ENOENT;
+	forget(p);
+	return 0;
 }
 
 static int ask_rt(unsigned int cpu)
 {
-	WRITE_ONCE(shared_of(per_cpu_ptr(&programs, cpu))->request, SHIMOS_REQUEST_POWEROFF);
-	spumone_rt_ring(cpu);
+	const struct program *p = per_cpu_ptr(&programs, cpu);
+
+	WRITE_ONCE(shared_of(p)->request, SHIMOS_REQUEST_POWEROFF);
+	spumone_rt_ring(p->number);
 	return 0;
+}
+
+/* So many times to the other CPU, and back. */
+static int move_rt(unsigned int cpu, unsigned int to, unsigned int times, struct complaint *c)
+{
+	int number = per_cpu_ptr(&programs, cpu)->number, ret = 0;
+
+	while (!ret && times--)
+		ret = spumone_rt_move(number, to, c) ?: spumone_rt_move(number, cpu, c);
+	return ret;
 }
 
 static int leave(unsigned int cpu)
 {
-	int ret = spumone_leave(cpu);
-
-	if (!ret)
-		forget(per_cpu_ptr(&programs, cpu));
-	return ret;
+	stop_rt(cpu);
+	return spumone_leave(cpu);
 }
 
 static int run(const char *line)
 {
 	struct complaint c = { 0 };
-	unsigned int cpu, times, budget = 0, period = 0;
-	struct spumone_rt rt = { 0 };
+	unsigned int cpu, to, times, budget = 0, period = 0;
+	struct wish w = { .share.priority = SHIMOS_RT_DEFAULT_PRIORITY };
 	struct mask m;
 	char path[48];
 	int ret = -EINVAL;
@@ -371,12 +403,14 @@ static int run(const char *line)
 		ret = leave(cpu);
 	else if (sscanf(line, "mask %u %u %u", &cpu, &m.microseconds, &m.times) == 3)
 		ret = work_on_cpu(cpu, mask, &m);
-	else if (sscanf(line, "rt %u %llu %47s %u %u", &cpu, &rt.size, path, &budget, &period) >= 3) {
-		rt.budget_ns = (u64)budget * NSEC_PER_USEC;
-		rt.period_ns = (u64)period * NSEC_PER_USEC;
-		rt.hidden = protecting ? rt.size : 0;
-		ret = run_rt(cpu, &rt, path, &c);
-	} else if (sscanf(line, "ask %u", &cpu) == 1)
+	else if (sscanf(line, "rt %u %llu %47s %u %u", &cpu, &w.rt.size, path, &budget, &period) >= 3) {
+		w.share.budget_ns = (u64)budget * NSEC_PER_USEC;
+		w.share.period_ns = (u64)period * NSEC_PER_USEC;
+		w.rt.hidden = protecting ? w.rt.size : 0;
+		ret = run_rt(cpu, &w, path, &c);
+	} else if (sscanf(line, "move %u %u %u", &cpu, &to, &times) == 3)
+		ret = move_rt(cpu, to, times, &c);
+	else if (sscanf(line, "ask %u", &cpu) == 1)
 		ret = ask_rt(cpu);
 	else if (sscanf(line, "stop %u", &cpu) == 1)
 		ret = stop_rt(cpu);

@@ -18,7 +18,7 @@ use crate::devices::spec::{self, Wanted};
 use crate::top::rates::Sort;
 use crate::{duration, name, pci, size};
 pub use ikc::{Perf, Ping};
-pub use rt::{Rt, RtLatency, RtMore};
+pub use rt::{Rt, RtLatency, RtMore, RtMove};
 use values::CpuListParser;
 pub use values::{CpuList, DetachKey, detach_key};
 
@@ -109,12 +109,13 @@ pub enum Command {
     Top(Top),
     /// Show how CPUs are shared with real-time programs
     ///
-    /// A line for each virtual CPU: the host's, then the program's, of every CPU that is
-    /// shared. The program's are counted since its last start: TIME that it had the CPU,
+    /// A line for each virtual CPU: the host's, then the programs', of every CPU that is
+    /// shared. Of two programs the one with the higher PRIORITY goes first. Theirs are counted since its last start: TIME that it had the CPU,
     /// EXITS, the times that it left the CPU for whatever reason, ENTERED, the times that
     /// it got the CPU, of which MASKED while the host had interrupts disabled, TIMERS, the
     /// interrupts of its timer, PAST, deadlines that were over when it asked for them, and
-    /// THROTTLED, the times that its budget was used up while it wanted more. The host's
+    /// THROTTLED, the times that its budget was used up while it wanted more, and MOVES from
+    /// one CPU to another. The host's
     /// EXITS are counted since the CPU is shared. "-" is not counted.
     Rt(Rt),
     /// Measure the round trip of messages to another kernel
@@ -203,6 +204,12 @@ pub struct Run {
     /// 40%/10ms, or 40% for periods of 10 ms. The rest of each period is the host's.
     #[arg(long, value_name = "PERCENT%[/PERIOD]", value_parser = budget::parse, conflicts_with = "cpus")]
     pub budget: Option<Budget>,
+
+    /// Which real-time program of a CPU goes first: the highest, 1 to 99 [default: 50]
+    ///
+    /// Of two with the same priority, who came first. The host goes after all of them.
+    #[arg(long, value_name = "N", value_parser = values::priority(), conflicts_with = "cpus")]
+    pub priority: Option<u32>,
 
     /// Keep the host away from a real-time program's memory while it runs
     ///

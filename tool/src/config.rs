@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::abi;
 use crate::budget::{self, Budget};
 use crate::devices::spec;
 use crate::error::{Error, IoContext, Result};
@@ -18,6 +19,8 @@ pub struct Config {
     pub share_cpus: Option<String>,
     /// As for `--budget`.
     pub budget: Option<String>,
+    /// As for `--priority`.
+    pub priority: Option<u32>,
     pub protected: Option<bool>,
     pub memory: Option<String>,
     pub kernel: Option<PathBuf>,
@@ -35,6 +38,19 @@ impl Config {
     pub fn budget(&self) -> Result<Option<Budget>> {
         let budget = self.budget.as_deref().map(budget::parse).transpose();
         budget.map_err(Error::new)
+    }
+
+    pub fn priority(&self) -> Result<Option<u32>> {
+        match self.priority {
+            Some(n) if !(abi::RT_MIN_PRIORITY..=abi::RT_MAX_PRIORITY).contains(&n) => {
+                Err(Error::new(format!(
+                    "priority {n}: a real-time program has one of {} to {}",
+                    abi::RT_MIN_PRIORITY,
+                    abi::RT_MAX_PRIORITY
+                )))
+            }
+            other => Ok(other),
+        }
     }
 
     pub fn disks(&self) -> Result<Vec<spec::Disk>> {
@@ -102,6 +118,7 @@ fn parse(text: &str) -> Result<Config> {
         .hint("write one of the two"));
     }
     config.budget()?;
+    config.priority()?;
     if let Some(value) = &config.memory {
         size::parse(value).map_err(|e| Error::new(format!("memory: {e}")))?;
     }
@@ -149,6 +166,9 @@ mod tests {
             ("budget = \"40\"", &["'40' is no budget", "40%/10ms"]),
             ("budget = \"96%\"", &["budget '96%'", "at most 95%"]),
             ("budget = 40", &["line 1", "string"]),
+            ("priority = 0", &["priority 0", "1 to 99"]),
+            ("priority = 100", &["priority 100"]),
+            ("priority = \"5\"", &["line 1", "u32"]),
             ("protected = 1", &["line 1", "boolean"]),
             ("memory = \"1X\"", &["memory", "unit"]),
             ("disks = [\"a,rw\"]", &["disks", "'rw' is no option"]),

@@ -231,6 +231,7 @@ pub struct Status {
     /// 0 for what is no real-time program.
     pub budget_ns: u64,
     pub period_ns: u64,
+    pub priority: u32,
     /// While it runs, the host cannot touch its memory.
     pub protected: bool,
     /// How often it tried, if so.
@@ -269,6 +270,9 @@ pub struct RtStatus {
     pub past: u64,
     pub throttled: u64,
     pub host_exits: u64,
+    pub moves: u64,
+    pub moved_ns: u64,
+    pub moved_max_ns: u64,
 }
 
 /// How late a real-time partition gets its timer's interrupts, in cycles, counted since
@@ -293,6 +297,8 @@ pub struct CreateRequest {
     pub restart_on_reboot: bool,
     /// Of a real-time program; `None`: KLoader's default.
     pub budget: Option<Budget>,
+    /// The same.
+    pub priority: Option<u32>,
     pub protected: bool,
 }
 
@@ -358,6 +364,8 @@ pub trait Device {
     fn rt(&self, id: u32) -> Outcome<RtStatus>;
     /// The same.
     fn rt_latency(&self, id: u32) -> Outcome<RtLatency>;
+    /// A real-time partition shares another CPU from now on.
+    fn rt_move(&self, id: u32, cpu: u32) -> Outcome<()>;
     fn console(&self, id: u32) -> Outcome<File>;
     fn memory(&self, id: u32) -> Outcome<File>;
 }

@@ -64,6 +64,7 @@ pub fn status(name: &str) -> Status {
         event: 3,
         budget_ns: 0,
         period_ns: 0,
+        priority: 0,
         protected: false,
         faults: 0,
     }
@@ -89,6 +90,7 @@ pub fn rt_status(name: &str) -> Status {
         cmdline: String::new(),
         budget_ns: 9_500_000,
         period_ns: 10_000_000,
+        priority: 50,
         ..status(name)
     }
 }
@@ -192,6 +194,9 @@ impl Device for Fake {
         if let Some(budget) = request.budget {
             new.budget_ns = budget.budget_ns;
             new.period_ns = budget.period_ns;
+        }
+        if let Some(priority) = request.priority {
+            new.priority = priority;
         }
         self.list.borrow_mut().push(new);
         Ok(id)
@@ -311,6 +316,9 @@ impl Device for Fake {
             past: 1,
             throttled: 3,
             host_exits: 200,
+            moves: 2,
+            moved_ns: 9_000,
+            moved_max_ns: 21_000,
         })
     }
 
@@ -319,6 +327,16 @@ impl Device for Fake {
             Kind::Rt => Ok(self.late.borrow().clone()),
             Kind::Linux => refusal(Errno::EINVAL, "it shares no CPU"),
         }
+    }
+
+    fn rt_move(&self, id: u32, cpu: u32) -> Outcome<()> {
+        self.change(id, |s| match s.cpus == [cpu] {
+            true => refusal(Errno::EINVAL, "it shares that CPU already"),
+            false => {
+                s.cpus = vec![cpu];
+                Ok(())
+            }
+        })
     }
 
     fn console(&self, _: u32) -> Outcome<File> {

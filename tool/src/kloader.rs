@@ -110,6 +110,7 @@ fn status_from(raw: &abi::Status) -> Status {
         event: raw.event,
         budget_ns: raw.budget_ns,
         period_ns: raw.period_ns,
+        priority: raw.priority,
         protected: raw.flags & abi::CREATE_PROTECTED != 0,
         faults: raw.faults,
     }
@@ -142,6 +143,9 @@ fn rt_from(raw: &abi::RtStatus) -> RtStatus {
         past: raw.past,
         throttled: raw.throttled,
         host_exits: raw.host_exits,
+        moves: raw.moves,
+        moved_ns: raw.moved_ns,
+        moved_max_ns: raw.moved_max_ns,
     }
 }
 
@@ -182,6 +186,7 @@ fn create_from(request: &CreateRequest) -> Outcome<abi::Create> {
         raw.budget_ns = budget.budget_ns;
         raw.period_ns = budget.period_ns;
     }
+    raw.priority = request.priority.unwrap_or(0);
     Ok(raw)
 }
 
@@ -281,6 +286,13 @@ impl Device for KLoader {
         Ok(rt_latency_from(&raw))
     }
 
+    fn rt_move(&self, id: u32, cpu: u32) -> Outcome<()> {
+        let mut raw = abi::RtMove::new();
+        raw.id = id;
+        raw.cpu = cpu;
+        abi::rt_move(&self.file, &raw).map_err(|e| self.refusal(e))
+    }
+
     fn console(&self, id: u32) -> Outcome<File> {
         abi::console(&self.file, id).map_err(|e| self.refusal(e))
     }
@@ -317,9 +329,11 @@ mod tests {
         raw.cause = 7;
         raw.budget_ns = 4;
         raw.period_ns = 10;
+        raw.priority = 7;
         let status = status_from(&raw);
         assert_eq!((status.kind, status.cause), (Kind::Rt, Cause::Fault));
         assert_eq!((status.budget_ns, status.period_ns), (4, 10));
+        assert_eq!(status.priority, 7);
         assert_eq!((status.protected, status.faults), (false, 0));
         raw.flags = abi::CREATE_RESTART | abi::CREATE_PROTECTED;
         raw.faults = 3;
@@ -339,10 +353,12 @@ mod tests {
                 budget_ns: 4_000_000,
                 period_ns: 10_000_000,
             }),
+            priority: Some(90),
             protected: false,
         };
         let raw = create_from(&request).unwrap();
         assert_eq!((raw.budget_ns, raw.period_ns), (4_000_000, 10_000_000));
+        assert_eq!(raw.priority, 90);
         assert_eq!((text(&raw.name).as_str(), raw.memory), ("ctl", 8 << 20));
         assert_eq!((raw.kind, raw.flags), (abi::KIND_RT, abi::CREATE_RESTART));
         request.protected = true;
@@ -352,8 +368,10 @@ mod tests {
         request.kind = Kind::Linux;
         request.restart_on_reboot = false;
         request.budget = None;
+        request.priority = None;
         let raw = create_from(&request).unwrap();
         assert_eq!((raw.budget_ns, raw.period_ns), (0, 0), "the default");
+        assert_eq!(raw.priority, 0, "the default");
         assert_eq!((raw.kind, raw.flags), (abi::KIND_LINUX, 0));
         request.name = "n".repeat(abi::NAME_LEN);
         let refusal = create_from(&request).err().unwrap();
@@ -383,6 +401,9 @@ mod tests {
         raw.past = 7;
         raw.throttled = 8;
         raw.host_exits = 9;
+        raw.moves = 10;
+        raw.moved_ns = 11;
+        raw.moved_max_ns = 12;
         let expected = RtStatus {
             cpu: 1,
             ran_ns: 2,
@@ -393,6 +414,9 @@ mod tests {
             past: 7,
             throttled: 8,
             host_exits: 9,
+            moves: 10,
+            moved_ns: 11,
+            moved_max_ns: 12,
         };
         assert_eq!(rt_from(&raw), expected);
     }

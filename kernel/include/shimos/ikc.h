@@ -195,6 +195,8 @@ u64 ikc_host_area(void);		/* physical address of chunk 0 */
 int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
 		 const u64 *cpu, u32 cpus, u64 bell);
 void ikc_host_remove(u32 number);
+/* One that was added with a bell has another; on return the host rings only that.  May sleep. */
+void ikc_host_move_bell(u32 number, u64 bell);
 /* Its CPUs are about to run; returns the number of this life. */
 u32 ikc_host_up(u32 number);
 /*

@@ -32,22 +32,35 @@ typedef int64_t s64;
 /* The RTOS's bell, for whoever wants something of it; Linux has it for the same. */
 #define LAYER_BELL_VECTOR	0xf1
 
+/*
+ * RTOSes that there can be, on all cores together.  What the layer knows of them is in memory
+ * that all instances see at one address, for each can come to any core.
+ */
+#define LAYER_GUESTS		8
+#define LAYER_GUEST_SIZE	(3 * LAYER_PAGE)
+/* Cores that one can come to; before the RTOSes, a word for each says which are on their way there. */
+#define LAYER_CORES		(LAYER_PAGE / 8)
+#define LAYER_POOL_SIZE		(LAYER_PAGE + LAYER_GUESTS * LAYER_GUEST_SIZE)
+
 /* What Linux calls the layer for, as a number in a register. */
 enum layer_call {
 	LAYER_CALL_LEAVE = 1,	/* be gone; Linux goes on as it is */
 	LAYER_CALL_TIMER,	/* look at layer_shared.deadline */
 	LAYER_CALL_TIMER_ON,	/* the local timer and all interrupts are the layer's from now on */
 	LAYER_CALL_TIMER_OFF,	/* they are Linux's again, and the timer is not armed */
-	LAYER_CALL_RT_START,	/* enter the RTOS that layer_shared.start describes */
-	LAYER_CALL_RT_STOP,	/* it runs no more */
+	LAYER_CALL_RT_START,	/* enter the RTOS of a number, as its layer_guest_shared.start says */
+	LAYER_CALL_RT_STOP,	/* the one of a number runs no more */
 	LAYER_CALL_RT_CHARGE,	/* charge it with this exit, to see what of it is seen */
+	LAYER_CALL_RT_SEND,	/* it goes where its layer_guest_shared.move says */
+	LAYER_CALL_RT_RECEIVE,	/* whoever is on the way to this core is here after that */
 	LAYER_CALL_PROTECT,	/* Linux sees what the tables at an address say; 0: all there is */
 };
 
 /* How many of each an instance has seen.  Only it writes them. */
 struct layer_counts {
 	u64 exits;
-	u64 interrupts;		/* exits for one, of which */
+	u64 of_rtos;		/* exits out of an RTOS */
+	u64 interrupts;		/* exits for one out of Linux, of which */
 	u64 masked;		/* came while Linux had them disabled */
 	u64 nmis;
 	u64 calls;
@@ -73,6 +86,13 @@ struct layer_rt_start {
 	u64 budget;		/* cycles that it may have the core; 0: as long as it wants */
 	u64 period;		/* of so many cycles */
 	u64 unseen;		/* cycles of a turn of it that the layer's clock does not see */
+	u64 priority;		/* the highest goes first */
+};
+
+/* Linux: where an RTOS goes.  The layer reads it once, when it is called. */
+struct layer_rt_move {
+	u64 core;		/* Linux's number of it, below LAYER_CORES; the layer is under it */
+	u64 bell;		/* the interrupt controller's command to ring the layer there */
 };
 
 enum layer_rt_state {
@@ -97,6 +117,9 @@ struct layer_rt {
 	u64 waited;		/* times that an interrupt of the highest class was in the way */
 	u64 cycles;		/* that it had the core, and the layer for its sake */
 	u64 throttled;		/* times that its budget stopped it */
+	u64 moves;		/* from core to core */
+	u64 moved_last;		/* cycles that it was on no core, the last time, */
+	u64 moved_max;		/* and the longest */
 };
 
 /* As SHIMOS_RT_LATENCY_STEPS and _BUCKETS, which the module compares. */
@@ -122,22 +145,35 @@ struct layer_shared {
 	u64 died;		/* layer: 0, or 1 + the exception or exit that ended it */
 	u64 died_at;		/* layer: the address */
 	u64 died_info;
-	u64 host_bell;		/* Linux: the interrupt controller's command to ring it; 0: none */
-	struct layer_rt_start start;
-	struct layer_rt rt;
-	struct layer_late late;
 	struct layer_counts counts;
 };
 
 _Static_assert(sizeof(struct layer_shared) <= LAYER_PAGE, "one page");
 
+/* The same of each RTOS, for the instance of the core where it is. */
+struct layer_guest_shared {
+	u64 host_bell;		/* Linux: the interrupt controller's command to ring it; 0: none */
+	struct layer_rt_start start;
+	struct layer_rt_move move;
+	struct layer_rt rt;
+	struct layer_late late;
+};
+
+struct layer_guest_page {
+	struct layer_guest_shared shared;
+	u8 unused[LAYER_PAGE - sizeof(struct layer_guest_shared)];
+};
+
+_Static_assert(sizeof(struct layer_guest_page) == LAYER_PAGE, "one page");
+
 /* Written by the module before the launch, and never again. */
 struct layer_params {
-	u64 apic;		/* virtual address of the local APIC; 0: x2APIC */
-	u64 shared;		/* virtual address of struct layer_shared */
+	u64 apic;		/* the local APIC is a page of memory; 0: x2APIC */
 	u64 own;		/* physical address of what the instance has for itself */
 	u64 timer_scale;	/* ticks of the local timer a cycle, 32 bits behind the point */
 	u64 leave;		/* where the module takes it away */
+	u64 core;		/* Linux's number of it */
+	u64 pool_physical;	/* address of what it knows of RTOSes */
 };
 
 /* At the beginning of the image.  All are offsets from there. */
@@ -150,6 +186,7 @@ struct layer_header {
 	u64 msr_map;
 	u64 stored;		/* bytes in the file; the rest is zero */
 	u64 size;		/* whole pages */
+	u64 guests;		/* behind it, a struct layer_guest_page for each RTOS */
 };
 
 #endif

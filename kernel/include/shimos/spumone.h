@@ -11,13 +11,24 @@ struct layer_rt;
 struct layer_shared;
 
 /**
+ * struct spumone_share - how an RTOS shares its CPU
+ * @budget_ns: how long it may have the CPU in each period; see spumone_check_budget()
+ * @period_ns: 0 if as long as it wants
+ * @priority: SHIMOS_RT_MIN_PRIORITY to SHIMOS_RT_MAX_PRIORITY, the highest goes first; this
+ *	kernel goes after all of them
+ */
+struct spumone_share {
+	u64 budget_ns;
+	u64 period_ns;
+	u32 priority;
+};
+
+/**
  * struct spumone_rt - an RTOS, as whoever starts it has it
  * @memory: all that it shall see, in one piece, whole pages
  * @size: bytes of @memory; the last SHIMOS_SHARED_SIZE are the caller's to fill
  * @image: see uapi/shimos_rt.h; the caller's again after the start, unless it is hidden
  * @len: its bytes
- * @budget_ns: how long it may have the CPU in each period; see spumone_check_budget()
- * @period_ns: 0 if as long as it wants
  * @hidden: bytes from @memory on that this kernel does not see until spumone_rt_stop(), at
  *	least @size, but for the boot record and the last SHIMOS_SHARED_SIZE of @size; whole
  *	pages; 0: none
@@ -27,8 +38,6 @@ struct spumone_rt {
 	u64 size;
 	const void *image;
 	u64 len;
-	u64 budget_ns;
-	u64 period_ns;
 	u64 hidden;
 };
 
@@ -47,13 +56,17 @@ int spumone_check(unsigned int cpu, struct complaint *c);
  * @cpu: it must be online; if it goes off and comes again, so does the layer
  * @c: why not
  *
+ * Counted: each is ended by one spumone_leave().
+ *
  * Context: may sleep.
- * Return: 0, -EALREADY, or an error.
+ * Return: 0 or an error.
  */
 int spumone_launch(unsigned int cpu, struct complaint *c);
 
 /**
- * spumone_leave() - take the layer away from under a CPU
+ * spumone_leave() - the counterpart of spumone_launch()
+ *
+ * With the last one the layer is taken away, and its RTOSes run no more.
  *
  * Context: may sleep.
  * Return: 0, or -ENOENT if there is none.
@@ -92,25 +105,64 @@ int spumone_check_budget(u64 budget_ns, u64 period_ns, struct complaint *c);
 int spumone_rt_check(const void *image, u64 len, u64 size, struct complaint *c);
 
 /**
- * spumone_rt_start() - let an RTOS share a CPU with this kernel
- * @cpu: the layer is under it
+ * spumone_check_priority() - is this a priority?
+ * @c: why not
+ *
+ * Context: any.
+ * Return: 0 or -EINVAL.
+ */
+int spumone_check_priority(u32 priority, struct complaint *c);
+
+/**
+ * spumone_rt_new() - have an RTOS, which does not run yet
+ * @cpu: the layer is under it, and stays there until spumone_rt_free() or spumone_rt_move()
+ * @share: how it shares that
+ * @c: why not; -EBUSY: together with the others its budget would be too much
+ *
+ * Context: may sleep.
+ * Return: its number, or an error.
+ */
+int spumone_rt_new(unsigned int cpu, const struct spumone_share *share, struct complaint *c);
+
+/**
+ * spumone_rt_free() - the counterpart of spumone_rt_new(); it does not run
+ *
+ * Context: may sleep.
+ */
+void spumone_rt_free(int number);
+
+/**
+ * spumone_rt_start() - let it run
+ * @number: by spumone_rt_new()
  * @rt: what is started; its memory is the RTOS's until spumone_rt_stop()
  * @c: why not
  *
- * The CPU stays online until it is stopped.
+ * Its CPU stays online until it is stopped.
  *
  * Context: may sleep.
  * Return: 0 or an error.
  */
-int spumone_rt_start(unsigned int cpu, const struct spumone_rt *rt, struct complaint *c);
+int spumone_rt_start(int number, const struct spumone_rt *rt, struct complaint *c);
 
 /**
- * spumone_rt_stop() - the RTOS of a CPU runs no more
+ * spumone_rt_stop() - it runs no more
  *
  * Context: may sleep.
- * Return: 0, or -ENOENT if there is none.
+ * Return: 0, or -ENOENT if it did not.
  */
-int spumone_rt_stop(unsigned int cpu);
+int spumone_rt_stop(int number);
+
+/**
+ * spumone_rt_move() - it shares another CPU from now on, as it is, whether or not it runs
+ * @cpu: the layer is under it, and stays there
+ * @c: why not
+ *
+ * A bell that rang for it meanwhile is made good.
+ *
+ * Context: may sleep.
+ * Return: 0, or an error: it is where it was.
+ */
+int spumone_rt_move(int number, unsigned int cpu, struct complaint *c);
 
 /**
  * spumone_protect() - memory can be hidden from all CPUs of this kernel from now on
@@ -150,22 +202,20 @@ u64 spumone_faults(void);
 int spumone_hidden(int (*visit)(void *arg, u64 start, u64 size), void *arg);
 
 /**
- * spumone_rt_state() - how the RTOS of a CPU is
- * @cpu: the caller has launched the layer under it, and has not taken it away
+ * spumone_rt_state() - how it is
  * @out: a copy
  *
  * Context: any.
  */
-void spumone_rt_state(unsigned int cpu, struct layer_rt *out);
+void spumone_rt_state(int number, struct layer_rt *out);
 
 /**
- * spumone_rt_late() - how late the RTOS of a CPU gets its timer interrupts
- * @cpu: the caller has launched the layer under it, and takes it away only when it has read
+ * spumone_rt_late() - how late it gets its timer interrupts
  *
  * Context: any.
- * Return: what the layer goes on counting, since the RTOS was started.
+ * Return: what the layer goes on counting, since it was started; there until spumone_rt_free().
  */
-const struct layer_late *spumone_rt_late(unsigned int cpu);
+const struct layer_late *spumone_rt_late(int number);
 
 /**
  * spumone_exits() - how often this kernel has left a CPU
@@ -183,24 +233,22 @@ u64 spumone_exits(unsigned int cpu);
 void spumone_rt_reason(const struct layer_rt *rt, char *to, size_t size);
 
 /**
- * spumone_rt_ring() - ring an RTOS's bell
- * @cpu: the one that it shares
+ * spumone_rt_ring() - ring its bell; others on its CPU hear it, too
  *
  * Context: any.
  */
-void spumone_rt_ring(unsigned int cpu);
+void spumone_rt_ring(int number);
 
 /**
- * spumone_rt_hear() - where an RTOS rings when it has something to say
- * @cpu: the caller has launched the layer under it, and has not taken it away
+ * spumone_rt_hear() - where it rings when it has something to say
  * @bell: of this kernel, a SHIMOS_BELL; 0: nowhere
  *
  * Context: any.
  */
-void spumone_rt_hear(unsigned int cpu, u64 bell);
+void spumone_rt_hear(int number, u64 bell);
 
 /**
- * spumone_rt_bell() - where others ring the RTOS of a CPU
+ * spumone_rt_bell() - where others ring the RTOSes of a CPU
  *
  * Context: any.
  * Return: a SHIMOS_BELL.

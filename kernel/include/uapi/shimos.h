@@ -14,7 +14,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define SHIMOS_ABI_VERSION	3
+#define SHIMOS_ABI_VERSION	4
 #define SHIMOS_NAME_LEN		32	/* with the final NUL */
 #define SHIMOS_CMDLINE_LEN	1536	/* what a user may pass, with the NUL */
 #define SHIMOS_ERROR_LEN	512	/* with the final NUL */
@@ -93,6 +93,11 @@ struct shimos_error {
 #define SHIMOS_RT_MAX_BUDGET_PERCENT	95
 #define SHIMOS_RT_DEFAULT_PERIOD_NS	10000000ULL	/* with the most that is allowed */
 
+/* Which real-time partition of a CPU goes first: the highest; the host goes last. */
+#define SHIMOS_RT_MIN_PRIORITY		1
+#define SHIMOS_RT_MAX_PRIORITY		99
+#define SHIMOS_RT_DEFAULT_PRIORITY	50
+
 #define SHIMOS_CREATE_RESTART	(1U << 0)	/* start again when it reboots */
 /*
  * SHIMOS_KIND_RT: while it runs, the host can read and write no more of its memory than
@@ -119,6 +124,8 @@ struct shimos_create {
 	 */
 	__u64 budget_ns;
 	__u64 period_ns;
+	__u32 priority;			/* SHIMOS_KIND_RT: SHIMOS_RT_*_PRIORITY; 0: the default.  Others: 0 */
+	__u32 reserved;
 };
 
 /* SHIMOS_IOC_LOAD: copy kernel and initrd into the partition's memory. */
@@ -175,8 +182,10 @@ struct shimos_status {
 	char message[256];		/* last words: panic text; NUL-terminated */
 	__u32 kind;			/* enum shimos_kind */
 	__u32 faults;			/* SHIMOS_CREATE_PROTECTED: stray accesses of the host */
-	__u64 budget_ns;		/* SHIMOS_KIND_RT; 0 for others */
+	__u64 budget_ns;		/* SHIMOS_KIND_RT; 0 for others, as all below */
 	__u64 period_ns;
+	__u32 priority;
+	__u32 reserved;
 };
 
 /*
@@ -195,6 +204,19 @@ struct shimos_rt_status {
 	__u64 past;			/* out: deadlines that were over when it asked for them */
 	__u64 throttled;		/* out: times that its budget was used up while it wanted more */
 	__u64 host_exits;		/* out: times that the host left this CPU, since it is shared */
+	__u64 moves;			/* out: from one CPU to another */
+	__u64 moved_ns;			/* out: how long it was on none, the last time, */
+	__u64 moved_max_ns;		/* out: and the longest */
+};
+
+/*
+ * SHIMOS_IOC_RT_MOVE: a real-time partition shares another CPU from now on, whether or not it
+ * runs, which it does not notice; refused for others with -EINVAL.  It is all or nothing.
+ */
+struct shimos_rt_move {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 cpu;
 };
 
 /*
@@ -281,5 +303,6 @@ struct shimos_pci {
 #define SHIMOS_IOC_PCI		_IOW(SHIMOS_IOC_MAGIC, 12, struct shimos_pci)
 #define SHIMOS_IOC_RT		_IOWR(SHIMOS_IOC_MAGIC, 13, struct shimos_rt_status)
 #define SHIMOS_IOC_RT_LATENCY	_IOWR(SHIMOS_IOC_MAGIC, 14, struct shimos_rt_latency)
+#define SHIMOS_IOC_RT_MOVE	_IOW(SHIMOS_IOC_MAGIC, 15, struct shimos_rt_move)
 
 #endif

@@ -17,22 +17,17 @@
  */
 #include "layer.h"
 
-static u64 budget_size;		/* cycles of each period; 0: as many as it wants */
-static u64 budget_period;
-static u64 budget_unseen;	/* of a turn, before the first look at the clock and after the last */
-static u64 budget_next;		/* the period's end: from here on the next one can begin */
-static u64 budget_left;		/* of this period, at budget_since; less than none is negative */
-static u64 budget_since;	/* what came before is charged, or Linux's */
-static int budget_open;		/* what comes after is its own */
+static u64 budget_since;		/* what came before is charged, or Linux's */
+static struct layer_guest *budget_open;	/* whose is what comes after; NULL: not known yet, or Linux's */
 
-void layer_budget_begin(const struct layer_rt_start *start)
+void layer_budget_begin(struct layer_guest *g, const struct layer_rt_start *start)
 {
-	budget_size = start->budget;
-	budget_period = start->period;
-	budget_unseen = start->unseen;
-	budget_next = layer_arch_now();
-	budget_left = 0;
-	budget_open = 0;
+	g->budget = (struct layer_budget) {
+		.size = start->budget,
+		.period = start->period,
+		.unseen = start->unseen,
+		.next = layer_arch_now(),
+	};
 }
 
 /* Linux was left; nobody knows yet for whom. */
@@ -41,63 +36,65 @@ void layer_budget_linux_left(void)
 	budget_since = layer_arch_now();
 }
 
-/* For the RTOS. */
-void layer_budget_opens(void)
-{
-	budget_open = 1;
-}
-
-static void budget_charge(u64 now, u64 unseen)
+static void budget_charge(struct layer_guest *g, u64 now, u64 unseen)
 {
 	u64 cycles = now - budget_since + unseen;
 
-	layer_shared()->rt.cycles += cycles;
-	budget_left -= cycles;
+	g->shared->rt.cycles += cycles;
+	g->budget.left -= cycles;
 	budget_since = now;
+}
+
+/* For this RTOS; what another one had until now is that one's. */
+void layer_budget_opens(struct layer_guest *g)
+{
+	if (budget_open && budget_open != g)
+		budget_charge(budget_open, layer_arch_now(), budget_open->budget.unseen);
+	budget_open = g;
 }
 
 /* Linux goes on, now. */
 void layer_budget_closes(void)
 {
 	if (budget_open)
-		budget_charge(layer_arch_now(), budget_unseen);
-	budget_open = 0;
+		budget_charge(budget_open, layer_arch_now(), budget_open->budget.unseen);
+	budget_open = NULL;
 }
 
 /*
  * A new period.  What the last one lacks is paid for, but no more than a period of it: a
  * clock that jumps, as under a machine that was halted, is not the RTOS's doing.
  */
-static void budget_renew(u64 now)
+static void budget_renew(struct layer_guest *g, u64 now)
 {
-	if (budget_open)
-		budget_charge(now, 0);
-	if ((s64)budget_left > 0)
-		budget_left = 0;
-	else if (-budget_left > budget_period)
-		budget_left = -budget_period;
-	budget_left += budget_size;
-	budget_next = now + budget_period;
+	struct layer_budget *b = &g->budget;
+
+	if (budget_open == g)
+		budget_charge(g, now, 0);
+	if ((s64)b->left > 0)
+		b->left = 0;
+	else if (-b->left > b->period)
+		b->left = -b->period;
+	b->left += b->size;
+	b->next = now + b->period;
 }
 
-/* May it run now, as it wants to? */
-int layer_budget_look(u64 now)
+/* May it run now, as it wants to?  While another one has the core, that one pays. */
+int layer_budget_look(struct layer_guest *g, u64 now)
 {
-	if (!budget_size)
+	struct layer_budget *b = &g->budget;
+
+	if (!b->size)
 		return 1;
-	if ((s64)(now - budget_next) >= 0)
-		budget_renew(now);
-	return (s64)(budget_since + budget_left - now) > 0;
+	if ((s64)(now - b->next) >= 0)
+		budget_renew(g, now);
+	if (budget_open && budget_open != g)
+		return (s64)b->left > 0;
+	return (s64)(budget_since + b->left - now) > 0;
 }
 
-/* When it has to stop, if it goes on until then; 0: never. */
-u64 layer_budget_end(void)
+/* When it has to stop, if it goes on until then; 0: never.  It has the core. */
+u64 layer_budget_end(const struct layer_guest *g)
 {
-	return budget_size ? budget_since + budget_left : 0;
-}
-
-/* When it may go on, having stopped. */
-u64 layer_budget_next(void)
-{
-	return budget_next;
+	return g->budget.size ? budget_since + g->budget.left : 0;
 }

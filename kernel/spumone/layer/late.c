@@ -15,30 +15,22 @@
 
 _Static_assert(LATE_STEPS == 1 << LATE_STEPS_LOG, "steps");
 
-static u64 late_deadline;	/* its interrupt is on its way, or just given; 0: none */
-static u64 late_given;		/* when it was entered with an interrupt last */
-
-static struct layer_late *late(void)
+void layer_late_begin(struct layer_guest *g)
 {
-	return &layer_shared()->late;
+	g->shared->late = (struct layer_late) { .min = ~0ull };
+	g->late_deadline = 0;
 }
 
-void layer_late_begin(void)
+/* Its deadline has come, and its interrupt is on its way. */
+void layer_late_due(struct layer_guest *g)
 {
-	*late() = (struct layer_late) { .min = ~0ull };
-	late_deadline = 0;
-}
-
-/* A deadline has come, and its interrupt is on its way. */
-void layer_late_due(u64 deadline)
-{
-	late_deadline = deadline;
+	g->late_deadline = g->deadline;
 }
 
 /* It is entered with an interrupt, now. */
-void layer_late_given(void)
+void layer_late_given(struct layer_guest *g)
 {
-	late_given = layer_arch_now();
+	g->late_given = layer_arch_now();
 }
 
 /* Below twice the steps each value has its own; from there on each octave's are twice as wide. */
@@ -53,9 +45,8 @@ static unsigned int late_bucket(u64 cycles)
 	return bucket < LATE_BEYOND ? bucket : LATE_BEYOND;
 }
 
-static void late_record(u64 cycles)
+static void late_record(struct layer_late *l, u64 cycles)
 {
-	struct layer_late *l = late();
 	u32 *bucket = &l->buckets[late_bucket(cycles)];
 
 	l->count++;
@@ -68,10 +59,10 @@ static void late_record(u64 cycles)
 }
 
 /* It was left.  If it had interrupts off, that its interrupt comes again is its own doing. */
-void layer_late_exited(void)
+void layer_late_exited(struct layer_guest *g)
 {
-	if (!late_deadline)
+	if (!g->late_deadline)
 		return;
-	late_record(late_given - late_deadline);
-	late_deadline = 0;
+	late_record(&g->shared->late, g->late_given - g->late_deadline);
+	g->late_deadline = 0;
 }

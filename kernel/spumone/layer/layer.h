@@ -4,24 +4,35 @@
  * 2011, section 3).  One instance a core, each with memory of its own; no kernel symbol,
  * no lock, nothing that waits.
  *
- * Calls go down: the architecture's exit; timer.c; rt.c; budget.c and late.c; the
- * architecture's APIC.
+ * Calls go down: the architecture's exit; timer.c; guests.c; rt.c; budget.c and late.c;
+ * the architecture's APIC.
  */
 #ifndef _LAYER_H
 #define _LAYER_H
 
+#include <stddef.h>
 #include <shimos/layer_abi.h>
 #include <uapi/shimos_rt.h>
+
+/* Used by assembly, which the compiler cannot see: Kbuild says how to tell it. */
+#ifndef __visible
+#define __visible
+#endif
 
 /* Once, and whole. */
 #define LAYER_READ(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define LAYER_WRITE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
 
-extern struct layer_params layer_params;
+extern __visible struct layer_params layer_params;
+
+/* What the module maps behind the image; layer.lds knows where. */
+extern struct layer_shared layer_shared_page;
+extern u64 layer_coming[LAYER_CORES];	/* for each core, a bit for each RTOS on its way there */
+extern struct layer_guest_page layer_guest_pages[LAYER_GUESTS];
 
 static inline struct layer_shared *layer_shared(void)
 {
-	return (struct layer_shared *)layer_params.shared;
+	return &layer_shared_page;
 }
 
 static inline struct layer_counts *layer_counts(void)
@@ -29,41 +40,95 @@ static inline struct layer_counts *layer_counts(void)
 	return &layer_shared()->counts;
 }
 
+/* budget.c: what an RTOS may still use */
+struct layer_budget {
+	u64 size;		/* cycles of each period; 0: as many as it wants */
+	u64 period;
+	u64 unseen;		/* of a turn, before the first look at the clock and after the last */
+	u64 next;		/* the period's end: from here on the next one can begin */
+	u64 left;		/* of this period, as far as charged; less than none is negative */
+};
+
+/**
+ * struct layer_guest - an RTOS, wherever it is
+ * @shared: what Linux and the layer both write
+ * @next: on the same core, the one that goes after it
+ * @core: 0: nowhere; LAYER_GUEST_AWAY, or 1 + the core's number.  It is written by whoever
+ *	has it, or takes it from nowhere
+ * @sent: when it left for another core
+ * @number: below LAYER_GUESTS
+ * @priority: the highest goes first
+ * @on: it has not ended
+ * @halted: it waits for an interrupt
+ * @throttled: it wants to run, and its budget is used up
+ * @deadline: when it wants its timer interrupt, in cycles; 0: never
+ * @pending: interrupts on their way: a bit a vector
+ * @late_deadline: its interrupt is on its way, or just given; 0: none
+ * @late_given: when it was entered with an interrupt last
+ * @budget: see there
+ */
+struct layer_guest {
+	struct layer_guest_shared *shared;
+	struct layer_guest *next;
+	u64 core;
+	u64 sent;
+	u64 number;
+	u64 priority;
+	int on, halted, throttled;
+	u64 deadline;
+	u64 pending;
+	u64 late_deadline;
+	u64 late_given;
+	struct layer_budget budget;
+};
+
+#define LAYER_GUEST_AWAY	(~0ull)	/* between two cores */
+
 /* timer.c */
 void layer_timer_own(int own);
 void layer_timer_fired(void);
 int layer_timer_due(void);
-void layer_timer_look(int linux_next);
+void layer_timer_look(struct layer_guest *next);
 
-/* rt.c */
-void layer_rt_begin(const struct layer_rt_start *start);
-void layer_rt_end(u64 state, u64 why, u64 at, u64 info);
-int layer_rt_wants(void);
-void layer_rt_enters(int masked);
+/* guests.c: those on this core */
+void layer_guests_begin(u64 number);
+void layer_guests_end(u64 number);
+void layer_guests_charge(u64 number);
+void layer_guests_send(u64 number);
+void layer_guests_receive(void);
+void layer_guests_look(void);
+struct layer_guest *layer_guests_first(void);
+u64 layer_guests_next(const struct layer_guest *next);
+void layer_guests_ring(void);
+
+/* rt.c: one of them */
+void layer_rt_begin(struct layer_guest *g, const struct layer_rt_start *start);
+void layer_rt_end(struct layer_guest *g, u64 state, u64 why, u64 at, u64 info);
+int layer_rt_ready(const struct layer_guest *g);
+void layer_rt_enters(struct layer_guest *g, int masked);
 void layer_rt_leaves(void);
-void layer_rt_exited(void);
-void layer_rt_look(void);
-u64 layer_rt_next(int linux_next);
-void layer_rt_raise(unsigned int vector);
-int layer_rt_take(void);
-void layer_rt_halt(void);
-void layer_rt_waited(void);
-s64 layer_rt_call(u64 number, u64 argument, u64 at);
+void layer_rt_exited(struct layer_guest *g);
+void layer_rt_look(struct layer_guest *g, u64 now);
+u64 layer_rt_wakes(const struct layer_guest *g);
+u64 layer_rt_runs_until(const struct layer_guest *g);
+void layer_rt_raise(struct layer_guest *g, unsigned int vector);
+int layer_rt_take(struct layer_guest *g);
+void layer_rt_halt(struct layer_guest *g);
+s64 layer_rt_call(struct layer_guest *g, u64 number, u64 argument, u64 at);
 
 /* budget.c */
-void layer_budget_begin(const struct layer_rt_start *start);
+void layer_budget_begin(struct layer_guest *g, const struct layer_rt_start *start);
 void layer_budget_linux_left(void);
-void layer_budget_opens(void);
+void layer_budget_opens(struct layer_guest *g);
 void layer_budget_closes(void);
-int layer_budget_look(u64 now);
-u64 layer_budget_end(void);
-u64 layer_budget_next(void);
+int layer_budget_look(struct layer_guest *g, u64 now);
+u64 layer_budget_end(const struct layer_guest *g);
 
 /* late.c */
-void layer_late_begin(void);
-void layer_late_due(u64 deadline);
-void layer_late_given(void);
-void layer_late_exited(void);
+void layer_late_begin(struct layer_guest *g);
+void layer_late_due(struct layer_guest *g);
+void layer_late_given(struct layer_guest *g);
+void layer_late_exited(struct layer_guest *g);
 
 /* What an architecture provides. */
 u64 layer_arch_now(void);
@@ -74,5 +139,12 @@ void layer_arch_disarm(void);
 void layer_arch_tick(void);
 /* Ring a bell of Linux's, a command to the interrupt controller; it may be another core's. */
 void layer_arch_ring(u64 bell);
+
+/* The RTOS of a number, which is below LAYER_GUESTS: where all instances have it. */
+struct layer_guest *layer_arch_guest(u64 number);
+/* It is new, and this core's; what it is entered with is in what it shares with Linux. */
+void layer_arch_guest_begin(struct layer_guest *g, const struct layer_rt_start *start);
+/* It is this core's from now on. */
+void layer_arch_guest_comes(struct layer_guest *g);
 
 #endif

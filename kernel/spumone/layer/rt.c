@@ -1,90 +1,78 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The RTOS on this core: whether it wants to run, what is on its way to it, and what it
- * asks for.  It goes before Linux whenever it wants to (SPUMONE 2011, section 3), as far
- * as its budget goes.
+ * An RTOS: whether it wants to run, what is on its way to it, and what it asks for.  It goes
+ * before Linux whenever it wants to (SPUMONE 2011, section 3), as far as its budget goes.
  */
 #include "layer.h"
 
-static int rt_on;		/* there is one, and it has not ended */
-static int rt_halted;		/* waits for an interrupt */
-static u64 rt_deadline;		/* when it wants its timer interrupt, in cycles; 0: never */
-static u64 rt_pending;		/* interrupts on their way: a bit a vector */
-static int rt_throttled;	/* it wants to run, and its budget is used up */
-
-static struct layer_rt *rt(void)
-{
-	return &layer_shared()->rt;
-}
-
 /* Linux looks at it when it hears. */
-static void rt_ring_host(void)
+static void rt_ring_host(struct layer_guest *g)
 {
-	u64 bell = LAYER_READ(layer_shared()->host_bell);
+	u64 bell = LAYER_READ(g->shared->host_bell);
 
 	if (bell)
 		layer_arch_ring(bell);
 }
 
 /* As new. */
-void layer_rt_begin(const struct layer_rt_start *start)
+void layer_rt_begin(struct layer_guest *g, const struct layer_rt_start *start)
 {
-	struct layer_rt *r = rt();
-
-	*r = (struct layer_rt) { .state = LAYER_RT_RUNS };
-	rt_on = 1;
-	rt_halted = 0;
-	rt_deadline = 0;
-	rt_pending = 0;
-	rt_throttled = 0;
-	layer_budget_begin(start);
-	layer_late_begin();
+	g->shared->rt = (struct layer_rt) { .state = LAYER_RT_RUNS };
+	g->on = 1;
+	g->halted = 0;
+	g->throttled = 0;
+	g->deadline = 0;
+	g->pending = 0;
+	g->priority = start->priority;
+	layer_budget_begin(g, start);
+	layer_late_begin(g);
 }
 
 /**
  * layer_rt_end() - it runs no more
+ * @g: it stays on its core until layer_guests_end()
  * @state: an enum layer_rt_state
  * @why: and what for; see struct layer_rt
  * @at: where it was
  * @info: what it touched
  */
-void layer_rt_end(u64 state, u64 why, u64 at, u64 info)
+void layer_rt_end(struct layer_guest *g, u64 state, u64 why, u64 at, u64 info)
 {
-	struct layer_rt *r = rt();
+	struct layer_rt *r = &g->shared->rt;
 
-	rt_on = 0;
-	rt_deadline = 0;
-	rt_pending = 0;
-	rt_throttled = 0;
+	g->on = 0;
+	g->deadline = 0;
+	g->pending = 0;
+	g->throttled = 0;
 	r->why = why;
 	r->at = at;
 	r->info = info;
 	/* pairs with spumone_rt_state() */
 	__atomic_store_n(&r->state, state, __ATOMIC_RELEASE);
 	if (state != LAYER_RT_NONE)
-		rt_ring_host();
+		rt_ring_host(g);
 }
 
-static int rt_ready(void)
+static int rt_wants(const struct layer_guest *g)
 {
-	return rt_on && (!rt_halted || rt_pending);
+	return g->on && (!g->halted || g->pending);
 }
 
-/* Its turn? */
-int layer_rt_wants(void)
+/* Could it have the core now? */
+int layer_rt_ready(const struct layer_guest *g)
 {
-	return rt_ready() && !rt_throttled;
+	return rt_wants(g) && !g->throttled;
 }
 
 /**
- * layer_rt_enters() - the core is its own from now on, until layer_rt_leaves()
+ * layer_rt_enters() - it has the core from now on, until another one or Linux gets it
  * @masked: Linux, which had it, has interrupts disabled
  */
-void layer_rt_enters(int masked)
+void layer_rt_enters(struct layer_guest *g, int masked)
 {
-	rt()->entered++;
-	rt()->masked += masked;
-	layer_budget_opens();
+	g->shared->rt.entered++;
+	g->shared->rt.masked += masked;
+	layer_budget_opens(g);
 }
 
 /* Linux goes on, whether or not it was away. */
@@ -93,90 +81,83 @@ void layer_rt_leaves(void)
 	layer_budget_closes();
 }
 
-void layer_rt_exited(void)
+void layer_rt_exited(struct layer_guest *g)
 {
-	rt()->exits++;
-	layer_late_exited();
+	g->shared->rt.exits++;
+	layer_late_exited(g);
 }
 
-static void rt_look_budget(u64 now)
+static void rt_look_budget(struct layer_guest *g, u64 now)
 {
-	int throttled = !layer_budget_look(now);
+	int throttled = !layer_budget_look(g, now);
 
-	if (throttled && !rt_throttled)
-		rt()->throttled++;
-	rt_throttled = throttled;
+	if (throttled && !g->throttled)
+		g->shared->rt.throttled++;
+	g->throttled = throttled;
 }
 
 /* Its deadline may have come, and its budget's end, or a new one. */
-void layer_rt_look(void)
+void layer_rt_look(struct layer_guest *g, u64 now)
 {
-	u64 now;
-
-	if (!rt_on)
-		return;
-	now = layer_arch_now();
-	if (rt_deadline && (s64)(now - rt_deadline) >= 0) {
-		layer_late_due(rt_deadline);
-		rt_deadline = 0;
-		rt()->timers++;
-		layer_rt_raise(SHIMOS_RT_TIMER);
+	if (g->deadline && (s64)(now - g->deadline) >= 0) {
+		layer_late_due(g);
+		g->deadline = 0;
+		g->shared->rt.timers++;
+		layer_rt_raise(g, SHIMOS_RT_TIMER);
 	}
-	if (rt_ready())
-		rt_look_budget(now);
+	if (rt_wants(g))
+		rt_look_budget(g, now);
 }
 
-/* When to look at it again, if nothing else happens; 0: never. */
-u64 layer_rt_next(int linux_next)
+/* While it does not have the core: when it may want it, if nothing else happens; 0: never. */
+u64 layer_rt_wakes(const struct layer_guest *g)
 {
-	u64 end;
-
-	if (linux_next)
-		return rt_throttled ? layer_budget_next() : rt_deadline;
-	end = layer_budget_end();
-	return end && (!rt_deadline || end < rt_deadline) ? end : rt_deadline;
+	return g->throttled ? g->budget.next : g->deadline;
 }
 
-/* An interrupt is on its way to it, if there is somebody. */
-void layer_rt_raise(unsigned int vector)
+/* While it has the core: when to look at it again; 0: never. */
+u64 layer_rt_runs_until(const struct layer_guest *g)
 {
-	if (rt_on)
-		rt_pending |= 1ull << vector;
+	u64 end = layer_budget_end(g);
+
+	return end && (!g->deadline || end < g->deadline) ? end : g->deadline;
+}
+
+/* An interrupt is on its way to it, if it has not ended. */
+void layer_rt_raise(struct layer_guest *g, unsigned int vector)
+{
+	if (g->on)
+		g->pending |= 1ull << vector;
 }
 
 /* The most urgent one, or -1; it is not on its way any more. */
-int layer_rt_take(void)
+int layer_rt_take(struct layer_guest *g)
 {
 	int vector;
 
-	if (!rt_pending)
+	if (!g->pending)
 		return -1;
-	vector = __builtin_ctzll(rt_pending);
-	rt_pending &= ~(1ull << vector);
-	rt_halted = 0;
-	layer_late_given();
+	vector = __builtin_ctzll(g->pending);
+	g->pending &= ~(1ull << vector);
+	g->halted = 0;
+	layer_late_given(g);
 	return vector;
 }
 
-void layer_rt_halt(void)
+void layer_rt_halt(struct layer_guest *g)
 {
-	rt_halted = 1;
-}
-
-void layer_rt_waited(void)
-{
-	rt()->waited++;
+	g->halted = 1;
 }
 
 /* One that is over already is late from now on: what was before is its own doing. */
-static void rt_ask(u64 deadline)
+static void rt_ask(struct layer_guest *g, u64 deadline)
 {
 	u64 now = layer_arch_now();
 
-	rt_deadline = deadline;
+	g->deadline = deadline;
 	if (deadline && (s64)(now - deadline) >= 0) {
-		rt_deadline = now;
-		rt()->past++;
+		g->deadline = now;
+		g->shared->rt.past++;
 	}
 }
 
@@ -187,21 +168,21 @@ static void rt_ask(u64 deadline)
  *
  * Return: 0 or -1, for it.
  */
-s64 layer_rt_call(u64 number, u64 argument, u64 at)
+s64 layer_rt_call(struct layer_guest *g, u64 number, u64 argument, u64 at)
 {
 	switch (number) {
 	case SHIMOS_RT_CALL_TIMER:
-		rt_ask(argument);
+		rt_ask(g, argument);
 		return 0;
 	case SHIMOS_RT_CALL_READY:
-		LAYER_WRITE(rt()->ready, 1);
-		rt_ring_host();
+		LAYER_WRITE(g->shared->rt.ready, 1);
+		rt_ring_host(g);
 		return 0;
 	case SHIMOS_RT_CALL_RING:
-		rt_ring_host();
+		rt_ring_host(g);
 		return 0;
 	case SHIMOS_RT_CALL_END:
-		layer_rt_end(LAYER_RT_ENDED, argument, at, 0);
+		layer_rt_end(g, LAYER_RT_ENDED, argument, at, 0);
 		return 0;
 	default:
 		return -1;

@@ -85,17 +85,17 @@ static u64 layer_timer_linux(void)
 
 /**
  * layer_timer_look() - do what is due, and set the timer for what comes next
- * @linux_next: Linux gets the core now; if not, its deadline is nobody's business
+ * @next: the RTOS that gets the core now, and Linux's deadline is nobody's business; NULL: Linux
  *
  * At each exit: a deadline may have changed, or have come.
  */
-void layer_timer_look(int linux_next)
+void layer_timer_look(struct layer_guest *next)
 {
-	u64 deadline, rt = layer_rt_next(linux_next);
+	u64 deadline, rt = layer_guests_next(next);
 
 	if (!layer_timer_owned)
 		return;
-	deadline = linux_next ? layer_timer_linux() : 0;
+	deadline = next ? 0 : layer_timer_linux();
 	if (rt && (!deadline || rt < deadline))
 		deadline = rt;
 	/* a timer that is still set fires for nothing */

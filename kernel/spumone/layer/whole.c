@@ -6,6 +6,7 @@
 #include "budget.c"
 #include "late.c"
 #include "rt.c"
+#include "guests.c"
 #include "timer.c"
 #include "arch/x86/apic.c"
 #include "arch/x86/fpu.c"

@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The parts of a core that timer.c, rt.c and budget.c see: a clock, a timer, the page that
- * Linux writes.
+ * The parts of a core that the layer's logic sees: a clock, a timer, the pages that Linux
+ * writes, and the memory that all cores have in common.
  */
 #include "test.h"
 
 struct layer_params layer_params;
-struct layer_shared core_shared;
+struct layer_shared layer_shared_page;
+u64 layer_coming[LAYER_CORES];
+struct layer_guest_page layer_guest_pages[LAYER_GUESTS];
+struct layer_guest core_guests[LAYER_GUESTS];
+unsigned int core_came;
 u64 core_now, core_ticks, core_fires, core_rang;
 u32 core_step;
 unsigned int core_ticked, core_rings;
 
 void core_reset(void)
 {
+	unsigned int i;
+
 	memset(&core_shared, 0, sizeof(core_shared));
-	layer_params.shared = (u64)&core_shared;
+	for (i = 0; i < LAYER_GUESTS; i++)
+		layer_guests_end(i);
+	memset(core_guests, 0, sizeof(core_guests));
+	memset(layer_guest_pages, 0, sizeof(layer_guest_pages));
+	memset(layer_coming, 0, sizeof(layer_coming));
+	layer_params.core = CORE_NUMBER;
+	/* as layer_guests_begin() has it */
+	core_first->shared = &core_first_shared;
 	layer_params.timer_scale = (1ull << 32) / CORE_CYCLES_PER_TICK;
 	core_now = 1ull << 40;
 	core_step = 0;
@@ -22,8 +35,31 @@ void core_reset(void)
 	core_ticked = 0;
 	core_rang = 0;
 	core_rings = 0;
+	core_came = 0;
 	layer_timer_own(0);
-	layer_rt_end(LAYER_RT_NONE, 0, 0, 0);
+}
+
+/* The first RTOS is new. */
+void core_begin(const struct layer_rt_start *start)
+{
+	layer_guests_end(0);
+	core_first_shared.start = *start;
+	layer_guests_begin(0);
+}
+
+struct layer_guest *layer_arch_guest(u64 number)
+{
+	MUST(number < LAYER_GUESTS);
+	return &core_guests[number];
+}
+
+void layer_arch_guest_begin(struct layer_guest *g, const struct layer_rt_start *start)
+{
+}
+
+void layer_arch_guest_comes(struct layer_guest *g)
+{
+	core_came++;
 }
 
 u64 layer_arch_now(void)

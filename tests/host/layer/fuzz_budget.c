@@ -72,7 +72,7 @@ static void note_time(u64 left)
 /* It is counted when the RTOS is left, which is at the next step. */
 static void note_late(u64 left)
 {
-	const struct layer_late *late = &core_shared.late;
+	const struct layer_late *late = &core_first_shared.late;
 
 	if (given_to) {
 		counted++;
@@ -89,8 +89,8 @@ static void note_late(u64 left)
 
 static void note_interrupts(u64 left)
 {
-	if (core_shared.rt.timers != timers) {
-		MUST(core_shared.rt.timers == ++timers);
+	if (core_first_shared.rt.timers != timers) {
+		MUST(core_first_shared.rt.timers == ++timers);
 		MUST(asked && asked <= core_now);
 		asked = 0;
 		pending |= 1ull << SHIMOS_RT_TIMER;
@@ -111,7 +111,7 @@ static void note_stops(void)
 	}
 	if (!stopped_at) {
 		stopped_at = core_now;
-		MUST(core_shared.rt.throttled >= ++stops);
+		MUST(core_first_shared.rt.throttled >= ++stops);
 	}
 	MUST(had_since(core_now - period) + slack() >= budget);
 	MUST(core_now <= stopped_at + period + slack());
@@ -139,11 +139,11 @@ static void rtos_acts(void)
 	if (random_below(16) < asks) {
 		asked = core_now + some_time() - random_below(1000);
 		late_from = asked > core_now ? asked : core_now;
-		layer_rt_call(SHIMOS_RT_CALL_TIMER, asked, 0);
+		layer_rt_call(core_first, SHIMOS_RT_CALL_TIMER, asked, 0);
 	}
 	if (random_below(16) < halts) {
 		asleep = true;
-		layer_rt_halt();
+		layer_rt_halt(core_first);
 	}
 }
 
@@ -178,7 +178,7 @@ static void step(void)
 		rtos_acts();
 	if (random_below(16) == 0) {
 		pending |= 1ull << SHIMOS_RT_BELL;
-		layer_rt_raise(SHIMOS_RT_BELL);
+		layer_rt_raise(core_first, SHIMOS_RT_BELL);
 	}
 	turns_go_on();
 	note_time(left);
@@ -207,7 +207,7 @@ static void begin(void)
 	start.budget = budget;
 	start.period = period;
 	turns_exit();
-	layer_rt_begin(&start);
+	core_begin(&start);
 	turns_go_on();
 	MUST(turns_rtos);
 	note_time(core_now);
@@ -226,7 +226,7 @@ void fuzz_budget(u64 seed)
 			step();
 		periods = (core_now - began) / period + 1;
 		MUST(had_all <= periods * budget + intervals * core_step + slack());
-		seen = core_shared.rt.cycles;
+		seen = core_first_shared.rt.cycles;
 		MUST(seen <= had_all + 2 * budget + slack() && seen + intervals * core_step + slack() >= had_all);
 		/* one that never halts has all of it */
 		if (!halts)

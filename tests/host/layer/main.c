@@ -26,6 +26,7 @@ int main(void)
 	test_timer();
 	test_budget();
 	test_late();
+	test_guests();
 	for (n = 1; n <= 20; n++)
 		randomised(n);
 	if (seed)

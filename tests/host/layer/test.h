@@ -8,7 +8,13 @@
 #include <uapi/shimos.h>
 
 /* core.c: what the layer finds around it */
-extern struct layer_shared core_shared;
+#define core_shared	layer_shared_page
+extern struct layer_guest core_guests[LAYER_GUESTS];
+/* The RTOS of tests that have one. */
+#define core_first		(&core_guests[0])
+#define core_first_shared	(layer_guest_pages[0].shared)
+#define CORE_NUMBER		3
+extern unsigned int core_came;		/* times that one came to this core */
 extern u64 core_now;
 extern u32 core_step;		/* it goes on by less than this when somebody looks */
 #define CORE_CYCLES_PER_TICK	16
@@ -18,9 +24,11 @@ extern unsigned int core_ticked;	/* times that Linux's timer interrupt was raise
 extern u64 core_rang;		/* the last bell of Linux's that was rung */
 extern unsigned int core_rings;
 void core_reset(void);
+void core_begin(const struct layer_rt_start *start);
 
 /* turns.c: a core with exits */
-extern bool turns_rtos;		/* the RTOS has it; or Linux */
+extern bool turns_rtos;		/* an RTOS has it; or Linux */
+extern struct layer_guest *turns_guest;	/* which one, the last time */
 extern u64 turns_taken;
 void turns_reset(void);
 void turns_exit(void);
@@ -29,6 +37,7 @@ void turns_go_on(void);
 void test_timer(void);
 void test_budget(void);
 void test_late(void);
+void test_guests(void);
 void fuzz_timer(u64 seed);
 void fuzz_budget(u64 seed);
 void fuzz_vectors(u64 seed);

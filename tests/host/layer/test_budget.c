@@ -43,7 +43,7 @@ static void ask(u64 deadline)
 {
 	MUST(turns_rtos);
 	turns_exit();
-	layer_rt_call(SHIMOS_RT_CALL_TIMER, deadline, 0);
+	layer_rt_call(core_first, SHIMOS_RT_CALL_TIMER, deadline, 0);
 	turns_go_on();
 }
 
@@ -51,14 +51,14 @@ static void halt(void)
 {
 	MUST(turns_rtos);
 	turns_exit();
-	layer_rt_halt();
+	layer_rt_halt(core_first);
 	turns_go_on();
 }
 
 static void ring(void)
 {
 	turns_exit();
-	layer_rt_raise(SHIMOS_RT_BELL);
+	layer_rt_raise(core_first, SHIMOS_RT_BELL);
 	turns_go_on();
 }
 
@@ -68,7 +68,7 @@ static void begin(u64 budget, u64 period)
 
 	turns_reset();
 	turns_exit();
-	layer_rt_begin(&start);
+	core_begin(&start);
 	turns_go_on();
 	MUST(turns_rtos);
 }
@@ -87,9 +87,9 @@ static void test_unlimited(void)
 	CHECK(!core_ticks);
 	core_now += 1000 * PERIOD;
 	look();
-	CHECK(turns_rtos && !core_ticks && !core_shared.rt.throttled);
+	CHECK(turns_rtos && !core_ticks && !core_first_shared.rt.throttled);
 	halt();
-	CHECK(core_shared.rt.cycles == 1000 * PERIOD);
+	CHECK(core_first_shared.rt.cycles == 1000 * PERIOD);
 }
 
 /* It never yields: stopped at its budget's end, and back when the period is over. */
@@ -105,11 +105,11 @@ static void test_endless(void)
 	look();		/* an exit in between changes nothing */
 	CHECK(turns_rtos && fires_at(start + BUDGET));
 	fire();
-	CHECK(!turns_rtos && core_shared.rt.throttled == 1);
+	CHECK(!turns_rtos && core_first_shared.rt.throttled == 1);
 	CHECK(fires_at(start + PERIOD));
 	core_now += 100;
 	look();
-	CHECK(!turns_rtos && core_shared.rt.throttled == 1);
+	CHECK(!turns_rtos && core_first_shared.rt.throttled == 1);
 	fire();
 	CHECK(turns_rtos);
 	for (i = 1; i < 1000; i++) {
@@ -118,9 +118,9 @@ static void test_endless(void)
 		fire();
 		CHECK(turns_rtos);
 	}
-	CHECK(core_shared.rt.throttled == 1000);
-	CHECK(core_shared.rt.cycles <= 1000 * BUDGET + CORE_CYCLES_PER_TICK);
-	CHECK(core_shared.rt.cycles >= 1000 * (BUDGET - CORE_CYCLES_PER_TICK));
+	CHECK(core_first_shared.rt.throttled == 1000);
+	CHECK(core_first_shared.rt.cycles <= 1000 * BUDGET + CORE_CYCLES_PER_TICK);
+	CHECK(core_first_shared.rt.cycles >= 1000 * (BUDGET - CORE_CYCLES_PER_TICK));
 	CHECK(core_now <= start + 1000 * (PERIOD + CORE_CYCLES_PER_TICK));
 }
 
@@ -133,7 +133,7 @@ static void test_halted(void)
 	start = core_now;
 	core_now += 10000;
 	halt();
-	CHECK(!turns_rtos && core_shared.rt.cycles == 10000);
+	CHECK(!turns_rtos && core_first_shared.rt.cycles == 10000);
 	pass(20000);
 	ring();
 	CHECK(turns_rtos && fires_at(core_now + 30000));
@@ -145,7 +145,7 @@ static void test_halted(void)
 	CHECK(turns_rtos && fires_at(core_now + BUDGET));
 	fire();
 	CHECK(!turns_rtos && fires_at(start + 78 * PERIOD + 5));
-	CHECK(core_shared.rt.throttled == 1);
+	CHECK(core_first_shared.rt.throttled == 1);
 }
 
 /* The end of a period may find it at work: it goes on with the new budget. */
@@ -159,7 +159,7 @@ static void test_over_the_end(void)
 	fire();
 	CHECK(turns_rtos && fires_at(core_now + BUDGET));
 	fire();
-	CHECK(!turns_rtos && core_shared.rt.throttled == 1);
+	CHECK(!turns_rtos && core_first_shared.rt.throttled == 1);
 }
 
 /* Deadlines of an RTOS that has no budget wait, and none is lost. */
@@ -176,7 +176,7 @@ static void test_deadlines_wait(void)
 	CHECK(!turns_rtos && fires_at(start + PERIOD));
 	core_now = deadline + 5;
 	look();
-	CHECK(!turns_rtos && core_shared.rt.timers == 1);
+	CHECK(!turns_rtos && core_first_shared.rt.timers == 1);
 	fire();
 	CHECK(turns_rtos);
 
@@ -184,9 +184,9 @@ static void test_deadlines_wait(void)
 	core_now += BUDGET - 50;
 	ask(core_now + 1000);
 	halt();
-	CHECK(!turns_rtos && fires_at(core_now + 1000) && core_shared.rt.throttled == 1);
+	CHECK(!turns_rtos && fires_at(core_now + 1000) && core_first_shared.rt.throttled == 1);
 	fire_slowly(60);
-	CHECK(!turns_rtos && core_shared.rt.timers == 2 && core_shared.rt.throttled == 2);
+	CHECK(!turns_rtos && core_first_shared.rt.timers == 2 && core_first_shared.rt.throttled == 2);
 	fire();
 	CHECK(turns_rtos);
 }
@@ -201,8 +201,8 @@ static void test_past(void)
 		core_now += 100;
 		ask(core_now - 50);
 	}
-	CHECK(i == BUDGET / 100 && core_shared.rt.past == i && core_shared.rt.timers == i);
-	CHECK(!turns_rtos && core_shared.rt.throttled == 1);
+	CHECK(i == BUDGET / 100 && core_first_shared.rt.past == i && core_first_shared.rt.timers == i);
+	CHECK(!turns_rtos && core_first_shared.rt.throttled == 1);
 }
 
 /* One that does next to nothing, but often: the layer's time is charged to it. */
@@ -217,16 +217,16 @@ static void test_busy_layer(void)
 		ask(core_now + 200);
 		turns_exit();
 		core_now += 300;	/* the layer's */
-		layer_rt_halt();
+		layer_rt_halt(core_first);
 		turns_go_on();
 		fire_slowly(300);
 		if (!turns_rtos)
 			fire();
 		MUST(turns_rtos);
 	}
-	CHECK(core_shared.rt.throttled > 10);
-	CHECK(core_shared.rt.cycles >= i * 600);
-	CHECK(core_shared.rt.cycles <= ((core_now - start) / PERIOD + 1) * BUDGET + 1000);
+	CHECK(core_first_shared.rt.throttled > 10);
+	CHECK(core_first_shared.rt.cycles >= i * 600);
+	CHECK(core_first_shared.rt.cycles <= ((core_now - start) / PERIOD + 1) * BUDGET + 1000);
 }
 
 /* What the layer cannot see of a turn is charged with each. */
@@ -236,17 +236,17 @@ static void test_unseen(void)
 
 	turns_reset();
 	turns_exit();
-	layer_rt_begin(&start);
+	core_begin(&start);
 	turns_go_on();
 	pass(1000);
 	halt();
-	CHECK(core_shared.rt.cycles == 1500);
+	CHECK(core_first_shared.rt.cycles == 1500);
 	ring();
 	CHECK(fires_at(core_now + BUDGET - 1500));
 	fire();
-	CHECK(core_shared.rt.cycles >= BUDGET + 500 && !turns_rtos);
+	CHECK(core_first_shared.rt.cycles >= BUDGET + 500 && !turns_rtos);
 	fire();
-	CHECK(turns_rtos && core_shared.rt.throttled == 1);
+	CHECK(turns_rtos && core_first_shared.rt.throttled == 1);
 	CHECK(core_fires <= core_now + BUDGET - 500 + CORE_CYCLES_PER_TICK);
 }
 
@@ -265,7 +265,7 @@ static void test_overrun(void)
 	look();
 	CHECK(!turns_rtos);
 	fire();
-	CHECK(!turns_rtos && core_shared.rt.throttled == 2);
+	CHECK(!turns_rtos && core_first_shared.rt.throttled == 2);
 	fire();
 	CHECK(turns_rtos && fires_at(core_now + BUDGET - 7000));
 
@@ -306,12 +306,12 @@ static void test_nonsense(void)
 		for (j = 0; j <= ARRAY_SIZE(values); j++) {
 			turns_reset();
 			turns_exit();
-			layer_rt_begin(&(const struct layer_rt_start) {
+			core_begin(&(const struct layer_rt_start) {
 				.budget = values[i], .period = j ? values[j - 1] : 0 });
 			turns_go_on();
 			for (k = 0; k < 100 && core_ticks; k++)
 				fire();
-			layer_rt_end(LAYER_RT_NONE, 0, 0, 0);
+			layer_guests_end(0);
 			look();
 			CHECK(!turns_rtos);
 		}

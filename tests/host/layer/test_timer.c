@@ -9,7 +9,7 @@ static void linux_wants(u64 deadline)
 {
 	core_shared.deadline = deadline;
 	if (deadline && (!core_shared.armed || deadline < core_shared.armed))
-		layer_timer_look(1);
+		layer_timer_look(NULL);
 }
 
 /* Time goes on until the timer fires, if it is on. */
@@ -18,7 +18,7 @@ static void fire(void)
 	core_now += core_ticks * CORE_CYCLES_PER_TICK;
 	core_ticks = 0;
 	layer_timer_fired();
-	layer_timer_look(1);
+	layer_timer_look(NULL);
 }
 
 static void test_ownership(void)
@@ -27,7 +27,7 @@ static void test_ownership(void)
 	linux_wants(core_now + 1000);
 	CHECK(!core_ticks && !core_shared.armed);	/* it is Linux's own */
 	layer_timer_own(1);
-	layer_timer_look(1);
+	layer_timer_look(NULL);
 	CHECK(core_ticks && core_shared.armed == core_shared.deadline);
 	layer_timer_own(0);
 	CHECK(!core_ticks && !core_shared.armed);
@@ -50,7 +50,7 @@ static void test_one_tick(void)
 	CHECK(!layer_timer_due());
 	CHECK(core_ticked == 1 && core_now >= deadline && core_now < deadline + 2 * CORE_CYCLES_PER_TICK);
 	CHECK(!core_shared.deadline && !core_shared.armed && !core_ticks);
-	layer_timer_look(1);
+	layer_timer_look(NULL);
 	CHECK(core_ticked == 1);	/* once */
 }
 
@@ -98,7 +98,7 @@ static void test_earlier_and_later(void)
 	fire();
 	CHECK(core_ticked == 1);
 	linux_wants(0);
-	layer_timer_look(1);
+	layer_timer_look(NULL);
 	CHECK(core_ticked == 1);
 }
 
@@ -107,55 +107,55 @@ static void test_beside_an_rtos(void)
 {
 	core_reset();
 	layer_timer_own(1);
-	layer_rt_begin(&unlimited);
-	layer_rt_halt();
+	core_begin(&unlimited);
+	layer_rt_halt(core_first);
 	linux_wants(core_now + 50000);
-	layer_rt_call(SHIMOS_RT_CALL_TIMER, core_now + 20000, 0);
-	layer_timer_look(1);
+	layer_rt_call(core_first, SHIMOS_RT_CALL_TIMER, core_now + 20000, 0);
+	layer_timer_look(NULL);
 	CHECK(core_shared.armed == core_now + 20000);
-	layer_rt_look();
-	CHECK(!layer_rt_wants());
+	layer_guests_look();
+	CHECK(!layer_guests_first());
 	fire();
-	layer_rt_look();
-	CHECK(layer_rt_wants() && !core_ticked);
-	CHECK(layer_rt_take() == SHIMOS_RT_TIMER && layer_rt_take() == -1);
+	layer_guests_look();
+	CHECK(layer_guests_first() && !core_ticked);
+	CHECK(layer_rt_take(core_first) == SHIMOS_RT_TIMER && layer_rt_take(core_first) == -1);
 
 	/* while it runs, Linux's deadline waits */
 	core_now += 100000;
-	layer_timer_look(0);
+	layer_timer_look(core_first);
 	CHECK(!core_ticked);
-	layer_timer_look(1);
+	layer_timer_look(NULL);
 	CHECK(core_ticked == 1);
 }
 
 static void test_rtos_calls(void)
 {
 	core_reset();
-	CHECK(!layer_rt_wants());
-	layer_rt_raise(SHIMOS_RT_BELL);	/* for nobody */
-	layer_rt_begin(&unlimited);
-	CHECK(layer_rt_wants() && layer_rt_take() == -1);
-	CHECK(layer_rt_call(99, 0, 0) == -1);
-	CHECK(layer_rt_call(SHIMOS_RT_CALL_READY, 0, 0) == 0 && core_shared.rt.ready);
+	CHECK(!layer_guests_first());
+	layer_rt_raise(core_first, SHIMOS_RT_BELL);	/* for nobody */
+	core_begin(&unlimited);
+	CHECK(layer_guests_first() && layer_rt_take(core_first) == -1);
+	CHECK(layer_rt_call(core_first, 99, 0, 0) == -1);
+	CHECK(layer_rt_call(core_first, SHIMOS_RT_CALL_READY, 0, 0) == 0 && core_first_shared.rt.ready);
 	CHECK(!core_rings);	/* Linux has no bell yet */
-	core_shared.host_bell = 0x123456789;
-	CHECK(layer_rt_call(SHIMOS_RT_CALL_READY, 0, 0) == 0 && core_rings == 1);
-	CHECK(layer_rt_call(SHIMOS_RT_CALL_RING, 0, 0) == 0 && core_rings == 2);
+	core_first_shared.host_bell = 0x123456789;
+	CHECK(layer_rt_call(core_first, SHIMOS_RT_CALL_READY, 0, 0) == 0 && core_rings == 1);
+	CHECK(layer_rt_call(core_first, SHIMOS_RT_CALL_RING, 0, 0) == 0 && core_rings == 2);
 	CHECK(core_rang == 0x123456789);
 
 	/* a deadline in the past comes at once, and is counted; both are there, the timer first */
-	CHECK(layer_rt_call(SHIMOS_RT_CALL_TIMER, core_now - 5, 0) == 0);
-	CHECK(core_shared.rt.past == 1);
-	layer_rt_halt();
-	layer_rt_raise(SHIMOS_RT_BELL);
-	layer_rt_look();
-	CHECK(layer_rt_take() == SHIMOS_RT_TIMER && layer_rt_take() == SHIMOS_RT_BELL);
-	layer_rt_look();
-	CHECK(layer_rt_take() == -1);
+	CHECK(layer_rt_call(core_first, SHIMOS_RT_CALL_TIMER, core_now - 5, 0) == 0);
+	CHECK(core_first_shared.rt.past == 1);
+	layer_rt_halt(core_first);
+	layer_rt_raise(core_first, SHIMOS_RT_BELL);
+	layer_guests_look();
+	CHECK(layer_rt_take(core_first) == SHIMOS_RT_TIMER && layer_rt_take(core_first) == SHIMOS_RT_BELL);
+	layer_guests_look();
+	CHECK(layer_rt_take(core_first) == -1);
 
-	CHECK(layer_rt_call(SHIMOS_RT_CALL_END, SHIMOS_RT_END_FAILED, 7) == 0);
-	CHECK(!layer_rt_wants() && core_shared.rt.state == LAYER_RT_ENDED && core_rings == 3);
-	CHECK(core_shared.rt.why == SHIMOS_RT_END_FAILED && core_shared.rt.at == 7);
+	CHECK(layer_rt_call(core_first, SHIMOS_RT_CALL_END, SHIMOS_RT_END_FAILED, 7) == 0);
+	CHECK(!layer_guests_first() && core_first_shared.rt.state == LAYER_RT_ENDED && core_rings == 3);
+	CHECK(core_first_shared.rt.why == SHIMOS_RT_END_FAILED && core_first_shared.rt.at == 7);
 }
 
 void test_timer(void)
@@ -184,7 +184,7 @@ void fuzz_timer(u64 seed)
 			core_shared.armed = random_u64();	/* its own page, too, it may spoil */
 		deadline = random_below(8) ? core_now + random_below(1 << 20) : random_u64();
 		core_shared.deadline = deadline;
-		layer_timer_look(1);
+		layer_timer_look(NULL);
 		MUST(core_ticked == ticked + (deadline && (s64)(core_now - deadline) >= 0));
 		core_now += random_below(1 << 16);
 		while (core_shared.deadline && (s64)(core_now - core_shared.deadline) < 1 << 20 &&

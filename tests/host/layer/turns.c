@@ -3,7 +3,8 @@
 #include "test.h"
 
 bool turns_rtos;
-u64 turns_taken;	/* vectors that the RTOS got, a bit each */
+struct layer_guest *turns_guest;
+u64 turns_taken;	/* vectors that an RTOS got, a bit each */
 
 void turns_reset(void)
 {
@@ -17,20 +18,21 @@ void turns_reset(void)
 void turns_exit(void)
 {
 	if (turns_rtos)
-		layer_rt_exited();
+		layer_rt_exited(turns_guest);
 	else
 		layer_budget_linux_left();
 }
 
-static void to_rtos(void)
+static void to_rtos(struct layer_guest *g)
 {
 	int vector;
 
-	if (!turns_rtos)
-		layer_rt_enters(0);
+	if (!turns_rtos || turns_guest != g)
+		layer_rt_enters(g, 0);
 	turns_rtos = true;
-	layer_timer_look(0);
-	vector = layer_rt_take();
+	turns_guest = g;
+	layer_timer_look(g);
+	vector = layer_rt_take(g);
 	if (vector >= 0)
 		turns_taken |= 1ull << vector;
 }
@@ -38,19 +40,23 @@ static void to_rtos(void)
 static void to_linux(void)
 {
 	turns_rtos = false;
-	layer_timer_look(1);
+	layer_timer_look(NULL);
 }
 
 /* And now it is somebody else's. */
 void turns_go_on(void)
 {
-	layer_rt_look();
-	if (!layer_rt_wants()) {
+	struct layer_guest *g;
+
+	layer_guests_look();
+	g = layer_guests_first();
+	if (!g) {
 		to_linux();
-		layer_rt_look();
+		layer_guests_look();
+		g = layer_guests_first();
 	}
-	if (layer_rt_wants())
-		to_rtos();
+	if (g)
+		to_rtos(g);
 	if (!turns_rtos)
 		layer_rt_leaves();
 }

@@ -36,7 +36,9 @@ fn the_structures_match_the_c_header() {
         id,
         kind,
         budget_ns,
-        period_ns
+        period_ns,
+        priority,
+        reserved
     );
     fields!(
         check,
@@ -79,7 +81,9 @@ fn the_structures_match_the_c_header() {
         kind,
         faults,
         budget_ns,
-        period_ns
+        period_ns,
+        priority,
+        reserved
     );
     fields!(
         check,
@@ -94,8 +98,12 @@ fn the_structures_match_the_c_header() {
         timers,
         past,
         throttled,
-        host_exits
+        host_exits,
+        moves,
+        moved_ns,
+        moved_max_ns
     );
+    fields!(check, RtMove, "shimos_rt_move", id, cpu);
     fields!(
         check,
         RtLatency,
@@ -149,6 +157,8 @@ fn the_structures_match_the_c_header() {
     check.value("SHIMOS_RT_MIN_BUDGET_NS", RT_MIN_BUDGET_NS);
     check.value("SHIMOS_RT_MAX_BUDGET_PERCENT", RT_MAX_BUDGET_PERCENT);
     check.value("SHIMOS_RT_DEFAULT_PERIOD_NS", RT_DEFAULT_PERIOD_NS);
+    check.value("SHIMOS_RT_MIN_PRIORITY", RT_MIN_PRIORITY.into());
+    check.value("SHIMOS_RT_MAX_PRIORITY", RT_MAX_PRIORITY.into());
     check.value("SHIMOS_RT_LATENCY_STEPS", RT_LATENCY_STEPS as u64);
     check.value("SHIMOS_RT_LATENCY_BUCKETS", RT_LATENCY_BUCKETS as u64);
     check.value("SHIMOS_SHARED_MAGIC", SHARED_MAGIC);

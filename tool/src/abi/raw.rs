@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 pub const NAME_LEN: usize = 32;
 pub const CMDLINE_LEN: usize = 1536;
 pub const ERROR_LEN: usize = 512;
@@ -27,6 +27,9 @@ pub const RT_MAX_PERIOD_NS: u64 = 1_000_000_000;
 pub const RT_MIN_BUDGET_NS: u64 = 10_000;
 pub const RT_MAX_BUDGET_PERCENT: u64 = 95;
 pub const RT_DEFAULT_PERIOD_NS: u64 = 10_000_000;
+
+pub const RT_MIN_PRIORITY: u32 = 1;
+pub const RT_MAX_PRIORITY: u32 = 99;
 
 pub const RT_LATENCY_STEPS: usize = 32;
 pub const RT_LATENCY_BUCKETS: usize = 545;
@@ -100,6 +103,8 @@ pub struct Create {
     pub kind: u32,
     pub budget_ns: u64,
     pub period_ns: u64,
+    pub priority: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -159,6 +164,8 @@ pub struct Status {
     pub faults: u32,
     pub budget_ns: u64,
     pub period_ns: u64,
+    pub priority: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -175,6 +182,17 @@ pub struct RtStatus {
     pub past: u64,
     pub throttled: u64,
     pub host_exits: u64,
+    pub moves: u64,
+    pub moved_ns: u64,
+    pub moved_max_ns: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct RtMove {
+    pub hdr: Header,
+    pub id: u32,
+    pub cpu: u32,
 }
 
 #[repr(C)]
@@ -236,6 +254,8 @@ unsafe impl Argument for RtStatus {}
 // SAFETY: as above.
 unsafe impl Argument for RtLatency {}
 // SAFETY: as above.
+unsafe impl Argument for RtMove {}
+// SAFETY: as above.
 unsafe impl Argument for Pci {}
 
 mod ioctl {
@@ -256,6 +276,7 @@ mod ioctl {
     nix::ioctl_write_ptr!(pci, MAGIC, 12, Pci);
     nix::ioctl_readwrite!(rt, MAGIC, 13, RtStatus);
     nix::ioctl_readwrite!(rt_latency, MAGIC, 14, RtLatency);
+    nix::ioctl_write_ptr!(rt_move, MAGIC, 15, RtMove);
 }
 
 /// A call that takes a `Target`.
@@ -338,6 +359,11 @@ pub fn rt(device: &File, argument: &mut RtStatus) -> Result<(), Errno> {
 pub fn rt_latency(device: &File, argument: &mut RtLatency) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt_latency(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn rt_move(device: &File, argument: &RtMove) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::rt_move(device.as_raw_fd(), argument) }.map(drop)
 }
 
 pub fn wait(device: &File, argument: &mut Wait) -> Result<(), Errno> {

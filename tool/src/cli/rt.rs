@@ -27,6 +27,24 @@ pub enum RtMore {
     /// bucket: exact below 64 cycles of the CPU's clock, to 1/32 up to two million cycles,
     /// and the greatest of all above.
     Latency(RtLatency),
+    /// Let a real-time program share another CPU, as it is, whether or not it runs
+    ///
+    /// It goes on where it was; a deadline that comes on the way is late by that. The other
+    /// CPU may be shared already, if the budgets of its programs leave the host enough.
+    Move(RtMove),
+}
+
+#[derive(Debug, Args)]
+pub struct RtMove {
+    /// Name of a real-time partition
+    pub name: String,
+
+    /// The CPU, as Linux numbers them
+    pub cpu: u32,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

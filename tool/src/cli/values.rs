@@ -1,5 +1,6 @@
 //! Values of options that are more than a number or a name.
 
+use crate::abi;
 use crate::cpulist;
 
 /// A whole list as one value; clap takes a plain `Vec` for repeated options.
@@ -21,6 +22,12 @@ impl clap::builder::TypedValueParser for CpuListParser {
         let parse = |text: &str| cpulist::parse(text).map(CpuList);
         clap::builder::TypedValueParser::parse_ref(&parse, command, arg, value)
     }
+}
+
+/// A real-time program's, within KLoader's limits.
+pub fn priority() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32)
+        .range(i64::from(abi::RT_MIN_PRIORITY)..=i64::from(abi::RT_MAX_PRIORITY))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 mod chart;
 mod distribution;
 mod lateness;
+mod moving;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
     match &args.more {
         None => list(device, &args.list),
         Some(RtMore::Latency(args)) => lateness::run(device, args),
+        Some(RtMore::Move(args)) => moving::run(device, args),
     }
 }
 
@@ -40,6 +42,7 @@ fn list(device: &dyn Device, args: &Json) -> Result<()> {
 struct Row {
     name: String,
     core: u32,
+    priority: Option<u32>,
     state: State,
     ran_ns: Option<u64>,
     exits: u64,
@@ -48,6 +51,9 @@ struct Row {
     timers: Option<u64>,
     past: Option<u64>,
     throttled: Option<u64>,
+    moves: Option<u64>,
+    moved_ns: Option<u64>,
+    moved_max_ns: Option<u64>,
 }
 
 /// All that share a CPU.
@@ -69,12 +75,16 @@ fn read(device: &dyn Device) -> Result<Vec<(Status, RtStatus)>> {
     Ok(sharers)
 }
 
-/// CPU by CPU: the host's, then the others that share it.
+/// CPU by CPU: the host's, then the others that share it, as they go before each other.
 fn rows(sharers: &[(Status, RtStatus)]) -> Vec<Row> {
     let mut cpus: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
     for (status, rt) in sharers {
         let rows = cpus.entry(rt.cpu).or_insert_with(|| vec![host(rt)]);
         rows.push(program(status, rt));
+    }
+    for rows in cpus.values_mut() {
+        // The host has none, and stays the first; equal ones stay in their order.
+        rows.sort_by_key(|row| row.priority.map(std::cmp::Reverse));
     }
     cpus.into_values().flatten().collect()
 }
@@ -83,6 +93,7 @@ fn host(rt: &RtStatus) -> Row {
     Row {
         name: format!("host:{}", rt.cpu),
         core: rt.cpu,
+        priority: None,
         state: State::Running,
         ran_ns: None,
         exits: rt.host_exits,
@@ -91,6 +102,9 @@ fn host(rt: &RtStatus) -> Row {
         timers: None,
         past: None,
         throttled: None,
+        moves: None,
+        moved_ns: None,
+        moved_max_ns: None,
     }
 }
 
@@ -99,6 +113,7 @@ fn program(status: &Status, rt: &RtStatus) -> Row {
         // It has one only.
         name: format!("{}:0", status.name),
         core: rt.cpu,
+        priority: Some(status.priority),
         state: status.state,
         ran_ns: Some(rt.ran_ns),
         exits: rt.exits,
@@ -107,6 +122,9 @@ fn program(status: &Status, rt: &RtStatus) -> Row {
         timers: Some(rt.timers),
         past: Some(rt.past),
         throttled: Some(rt.throttled),
+        moves: Some(rt.moves),
+        moved_ns: Some(rt.moved_ns),
+        moved_max_ns: Some(rt.moved_max_ns),
     }
 }
 
@@ -114,6 +132,7 @@ fn table(rows: &[Row]) -> String {
     let head = [
         "NAME",
         "CORE",
+        "PRIORITY",
         "STATE",
         "TIME",
         "EXITS",
@@ -122,6 +141,7 @@ fn table(rows: &[Row]) -> String {
         "TIMERS",
         "PAST",
         "THROTTLED",
+        "MOVES",
     ];
     let count = |n: Option<u64>| n.map_or("-".into(), |n| n.to_string());
     let time =
@@ -131,6 +151,7 @@ fn table(rows: &[Row]) -> String {
         lines.push(vec![
             row.name.clone(),
             row.core.to_string(),
+            count(row.priority.map(u64::from)),
             row.state.to_string(),
             time(row.ran_ns),
             row.exits.to_string(),
@@ -139,6 +160,7 @@ fn table(rows: &[Row]) -> String {
             count(row.timers),
             count(row.past),
             count(row.throttled),
+            count(row.moves),
         ]);
     }
     output::table(&lines)
@@ -166,9 +188,9 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "NAME    CORE  STATE    TIME      EXITS  ENTERED  MASKED  TIMERS  PAST  THROTTLED",
-                "host:1  1     running  -         200    -        -       -       -     -",
-                "ctl:0   1     running  12.00 ms  40     5        2       30      1     3",
+                "NAME    CORE  PRIORITY  STATE    TIME      EXITS  ENTERED  MASKED  TIMERS  PAST  THROTTLED  MOVES",
+                "host:1  1     -         running  -         200    -        -       -       -     -          -",
+                "ctl:0   1     50        running  12.00 ms  40     5        2       30      1     3          2",
             ]
         );
         let json = serde_json::to_value(&rows).unwrap();
@@ -177,21 +199,28 @@ mod tests {
         assert!(json[0]["throttled"].is_null());
         assert_eq!(json[1]["ran_ns"], 12_000_000);
         assert_eq!(json[1]["throttled"], 3);
+        assert_eq!(json[1]["priority"], 50);
+        assert_eq!(
+            (&json[1]["moves"], &json[1]["moved_max_ns"]),
+            (&2.into(), &21_000.into())
+        );
+        assert!(json[0]["moves"].is_null());
         assert_eq!(json[1]["state"], "running");
     }
 
     #[test]
     fn cpu_by_cpu() {
         let fake = Fake::default();
-        for (name, cpu) in [("c", 3), ("a", 1), ("b", 3)] {
+        for (name, cpu, priority) in [("c", 3, 50), ("a", 1, 1), ("b", 3, 50), ("d", 3, 51)] {
             let mut status = fake::rt_status(name);
             status.cpus = vec![cpu];
+            status.priority = priority;
             status.state = State::Stopped;
             fake.add(status);
         }
         let rows = rows(&read(&fake).unwrap());
         let names: Vec<&str> = rows.iter().map(|r| r.name.as_str()).collect();
-        assert_eq!(names, ["host:1", "a:0", "host:3", "c:0", "b:0"]);
+        assert_eq!(names, ["host:1", "a:0", "host:3", "d:0", "c:0", "b:0"]);
         assert_eq!(rows[0].state, State::Running, "the host");
         assert_eq!(rows[1].state, State::Stopped);
     }

@@ -50,6 +50,7 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
         memory,
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
         budget: wish.budget,
+        priority: wish.priority,
         protected: wish.protected,
     };
     let (id, shared) = create_and_load(device, &request, &wish.pci, &images, sharing.as_ref())?;
@@ -298,6 +299,7 @@ pub mod tests {
             memory: 1 << 30,
             restart_on_reboot: false,
             budget: None,
+            priority: None,
             protected: false,
         };
         let images = Images {

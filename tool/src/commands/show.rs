@@ -135,6 +135,7 @@ fn text(s: &Status) -> String {
     row("cpus", s.cpu_list());
     if let Some(budget) = s.budget() {
         row("budget", budget.to_string());
+        row("priority", s.priority.to_string());
     }
     if s.protected {
         row("protected", protection(s));
@@ -302,6 +303,7 @@ mod tests {
             "kind:          real-time program",
             "cpus:          1 (shared)",
             "budget:        40% of 10 ms",
+            "priority:      50",
             "program size:  40 KiB",
             "ready after:   1.30 ms",
         ] {

@@ -176,16 +176,11 @@ void spumone_arch_leave(struct spumone_cpu *s)
 	wrmsrl(MSR_EFER, efer & ~EFER_SVME);
 }
 
-static void svm_call(enum layer_call call, u64 argument)
+void spumone_arch_call(enum layer_call call, u64 argument)
 {
 	unsigned long number = call;
 
 	asm volatile("vmmcall" : "+a"(number) : "D"(argument) : "memory");
-}
-
-void spumone_arch_call(enum layer_call call)
-{
-	svm_call(call, 0);
 }
 
 int spumone_arch_check_protect(struct complaint *c)
@@ -198,7 +193,7 @@ int spumone_arch_check_protect(struct complaint *c)
 
 void spumone_arch_protect(u64 root)
 {
-	svm_call(LAYER_CALL_PROTECT, root);
+	spumone_arch_call(LAYER_CALL_PROTECT, root);
 }
 
 void spumone_arch_ring(unsigned int cpu)

@@ -53,10 +53,12 @@ fn for_rt(args: &cli::Run, file: &Config) -> Option<String> {
     first(
         &[
             ("--budget", args.budget.is_some()),
+            ("--priority", args.priority.is_some()),
             ("--protected", args.protected),
         ],
         &[
             ("budget", file.budget.is_some()),
+            ("priority", file.priority.is_some()),
             ("protected", file.protected == Some(true)),
         ],
         args,

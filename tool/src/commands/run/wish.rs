@@ -17,6 +17,7 @@ pub struct Wish {
     pub kind: Kind,
     pub cpus: Vec<u32>,
     pub budget: Option<Budget>,
+    pub priority: Option<u32>,
     pub protected: bool,
     pub memory: u64,
     pub kernel: PathBuf,
@@ -35,6 +36,10 @@ impl Wish {
         let budget = match args.budget {
             Some(budget) => Some(budget),
             None => file.budget()?,
+        };
+        let priority = match args.priority {
+            Some(priority) => Some(priority),
+            None => file.priority()?,
         };
         let wanted = wanted(args, &file)?;
         let missing = |what: &str, option: &str| {
@@ -93,6 +98,7 @@ impl Wish {
             kind,
             cpus,
             budget,
+            priority,
             protected: args.protected || file.protected == Some(true),
             memory,
             kernel,

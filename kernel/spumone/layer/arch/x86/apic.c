@@ -43,14 +43,14 @@ static u32 apic_read(u32 reg)
 
 	if (!layer_params.apic)
 		return layer_rdmsr(X2APIC_MSRS + (reg >> 4));
-	asm volatile("movl (%1), %0" : "=r"(value) : "r"(layer_params.apic + reg) : "memory");
+	asm volatile("movl %1, %0" : "=r"(value) : "m"(*(u32 *)(layer_apic_page + reg)) : "memory");
 	return value;
 }
 
 static void apic_write(u32 reg, u32 value)
 {
 	if (layer_params.apic)
-		asm volatile("movl %0, (%1)" : : "r"(value), "r"(layer_params.apic + reg)
+		asm volatile("movl %1, %0" : "=m"(*(u32 *)(layer_apic_page + reg)) : "r"(value)
 			     : "memory");
 	else
 		layer_wrmsr(X2APIC_MSRS + (reg >> 4), value);

@@ -5,7 +5,7 @@
  */
 #include "svm.h"
 
-#define LAYER_PARAMS_LEAVE	32	/* in struct layer_params */
+#define LAYER_PARAMS_LEAVE	24	/* in struct layer_params */
 #define LAYER_VCPU_VMCB		0x70	/* in struct x86_vcpu */
 #define LAYER_CS	8
 #define LAYER_DS	16

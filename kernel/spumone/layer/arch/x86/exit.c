@@ -52,7 +52,8 @@ void layer_interrupt(u64 vector, u64 error, u64 address)
 		layer_timer_fired();
 	} else if (vector == LAYER_BELL_VECTOR) {
 		layer_apic_end();
-		layer_rt_raise(SHIMOS_RT_BELL);
+		layer_guests_receive();
+		layer_guests_ring();
 	} else {
 		layer_vectors_acknowledged(vector);
 	}
@@ -113,13 +114,19 @@ static int exit_call(void)
 		layer_protect(layer_linux.registers.rdi);
 		break;
 	case LAYER_CALL_RT_START:
-		layer_rtos_start();
+		layer_guests_begin(layer_linux.registers.rdi);
 		break;
 	case LAYER_CALL_RT_STOP:
-		layer_rt_end(LAYER_RT_NONE, 0, 0, 0);
+		layer_guests_end(layer_linux.registers.rdi);
 		break;
 	case LAYER_CALL_RT_CHARGE:
-		layer_budget_opens();
+		layer_guests_charge(layer_linux.registers.rdi);
+		break;
+	case LAYER_CALL_RT_SEND:
+		layer_guests_send(layer_linux.registers.rdi);
+		break;
+	case LAYER_CALL_RT_RECEIVE:
+		layer_guests_receive();
 		break;
 	}
 	return 0;
@@ -197,61 +204,74 @@ static void exit_take_timer(void)
 	layer_vectors_clear_way();
 }
 
-static void exit_to_rtos(void)
+static void exit_to_rtos(struct layer_guest *g)
 {
+	struct x86_guest *x = x86_guest(g);
+
 	if (layer_current == &layer_linux)
-		layer_rt_enters(!(layer_vmcb.save.rflags & X86_FLAGS_IF));
-	layer_vcpu_switch(&layer_rtos);
+		layer_rt_enters(g, !(layer_vmcb.save.rflags & X86_FLAGS_IF));
+	else if (layer_current != &x->vcpu)
+		layer_rt_enters(g, 0);
+	layer_vcpu_switch(&x->vcpu);
 	if (layer_timer_due())
 		exit_take_timer();
-	layer_timer_look(0);
+	layer_timer_look(g);
 	/* the last thing, for how late it is counts up to here */
-	layer_rtos_give();
+	layer_rtos_give(x);
 }
 
 static void exit_to_linux(void)
 {
 	layer_vcpu_switch(&layer_linux);
 	exit_give_nmi();
-	layer_timer_look(1);
+	layer_timer_look(NULL);
 	layer_vectors_give(&layer_vmcb);
 }
 
-/* The RTOS, unless what Linux is about to end would keep its interrupts away. */
-static void exit_to_whom(void)
+/* An RTOS, unless what Linux is about to end would keep its interrupts away. */
+static void exit_to_whom(struct layer_guest *g)
 {
-	if (layer_vectors_clear_way())
-		exit_to_rtos();
-	else
+	if (layer_vectors_clear_way()) {
+		exit_to_rtos(g);
+	} else {
+		g->shared->rt.waited++;
 		exit_to_linux();
+	}
 }
 
 /* Whose turn it is. */
 static void exit_next(void)
 {
-	layer_rt_look();
-	if (layer_rt_wants()) {
-		exit_to_whom();
+	struct layer_guest *g;
+
+	layer_guests_look();
+	g = layer_guests_first();
+	if (g) {
+		exit_to_whom(g);
 		return;
 	}
 	exit_to_linux();
-	/* its deadline may have come meanwhile: that saves an exit */
-	layer_rt_look();
-	if (layer_rt_wants())
-		exit_to_whom();
+	/* a deadline may have come meanwhile: that saves an exit */
+	layer_guests_look();
+	g = layer_guests_first();
+	if (g)
+		exit_to_whom(g);
 }
 
 /**
- * layer_exit() - all that happens between two runs of Linux, or of the RTOS
+ * layer_exit() - all that happens between two runs of Linux, or of an RTOS
  *
  * Called by entry.S, with GIF clear.
  * Return: 0 to let layer_current run, 1 to leave for good.
  */
 int layer_exit(void)
 {
+	struct x86_guest *x = x86_current();
+
 	layer_counts()->exits++;
-	if (layer_current == &layer_rtos)
-		layer_rtos_exit();
+	layer_counts()->of_rtos += !!x;
+	if (x)
+		layer_rtos_exit(x);
 	else if (exit_linux())
 		return 1;
 	layer_vectors_gather();

@@ -16,19 +16,9 @@
 #define FPU_CONTROL		0x37f	/* of the x87, as FNINIT leaves it */
 #define FPU_MXCSR		0x1f80
 
-/* As FXSAVE and XSAVE have it; a header of zeroes is the state after a reset. */
-struct fpu_area {
-	u16 control;
-	u8 unused_002[22];
-	u32 mxcsr;
-	u8 unused_01c[LAYER_FPU_SIZE - 28];
-};
-
-_Static_assert(sizeof(struct fpu_area) == LAYER_FPU_SIZE, "nothing in between");
-
-static _Alignas(64) struct fpu_area fpu_linux, fpu_rtos;
-static int fpu_taken;		/* the registers are the RTOS's */
-static u64 fpu_xsave;		/* Linux uses XSAVE: FPU_CR4_XSAVE, or 0 */
+static _Alignas(64) struct x86_fpu fpu_linux;
+static struct x86_guest *fpu_taken;	/* whose the registers are; NULL: Linux's */
+static u64 fpu_xsave;			/* Linux uses XSAVE: FPU_CR4_XSAVE, or 0 */
 
 static u64 fpu_cr4(void)
 {
@@ -38,17 +28,26 @@ static u64 fpu_cr4(void)
 	return cr4;
 }
 
-/* A new RTOS: the registers are as after a reset, whatever Linux has in them. */
-void layer_fpu_begin(struct svm_save *rtos)
+/* Before the first run: all cores of a machine have the same. */
+void layer_fpu_init(void)
 {
-	fpu_rtos = (struct fpu_area) { .control = FPU_CONTROL, .mxcsr = FPU_MXCSR };
-	fpu_taken = 0;
 	fpu_xsave = fpu_cr4() & FPU_CR4_XSAVE;
+}
+
+/*
+ * A new RTOS: the registers are as after a reset, whatever Linux has in them.  A header of
+ * zeroes says so of all the rest.
+ */
+void layer_fpu_begin(struct x86_guest *x)
+{
+	struct svm_save *rtos = &x->vmcb.save;
+
+	x->fpu = (struct x86_fpu) { .control = FPU_CONTROL, .mxcsr = FPU_MXCSR };
 	rtos->cr0 |= FPU_CR0_TS;
 	rtos->cr4 |= FPU_CR4_FXSAVE | FPU_CR4_EXCEPTIONS | fpu_xsave;
 }
 
-static void fpu_save(struct fpu_area *to)
+static void fpu_save(struct x86_fpu *to)
 {
 	if (fpu_xsave)
 		asm volatile("xsave64 %0" : "+m"(*to) : "a"(-1), "d"(-1));
@@ -60,7 +59,7 @@ static void fpu_save(struct fpu_area *to)
  * AMD's processors leave it in the registers where the last instruction of the x87 was, if
  * none is to be loaded: that is nobody else's business, and becomes one of ours.
  */
-static void fpu_load(const struct fpu_area *from)
+static void fpu_load(const struct x86_fpu *from)
 {
 	static const u32 nothing;
 
@@ -71,22 +70,22 @@ static void fpu_load(const struct fpu_area *from)
 		asm volatile("fxrstor64 %0" : : "m"(*from));
 }
 
-/* The RTOS has met CR0.TS, and tries again. */
-void layer_fpu_take(struct svm_save *rtos)
+/* An RTOS has met CR0.TS, and tries again. */
+void layer_fpu_take(struct x86_guest *x)
 {
 	fpu_save(&fpu_linux);
-	fpu_load(&fpu_rtos);
-	fpu_taken = 1;
-	rtos->cr0 &= ~FPU_CR0_TS;
+	fpu_load(&x->fpu);
+	fpu_taken = x;
+	x->vmcb.save.cr0 &= ~FPU_CR0_TS;
 }
 
-/* Linux gets the core, and finds its own. */
-void layer_fpu_give_back(struct svm_save *rtos)
+/* Somebody else gets the core: Linux finds its own, and another RTOS meets CR0.TS. */
+void layer_fpu_give_back(void)
 {
 	if (!fpu_taken)
 		return;
-	fpu_save(&fpu_rtos);
+	fpu_save(&fpu_taken->fpu);
 	fpu_load(&fpu_linux);
-	fpu_taken = 0;
-	rtos->cr0 |= FPU_CR0_TS;
+	fpu_taken->vmcb.save.cr0 |= FPU_CR0_TS;
+	fpu_taken = NULL;
 }

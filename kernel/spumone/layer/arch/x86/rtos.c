@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The RTOS's turn on the core.  It sees its own memory only, by nested paging; all that
+ * An RTOS's turn on the core.  It sees its own memory only, by nested paging; all that
  * it could touch of the core but its registers ends its run.
  */
 #include "x86.h"
@@ -11,7 +11,7 @@
 #define RTOS_PAT	0x0007040600070406ull	/* as after a reset */
 #define RTOS_DR6	0xffff0ff0ull
 #define RTOS_DR7	0x400ull
-#define RTOS_ASID	2
+#define RTOS_FIRST_ASID	2	/* Linux has 1 */
 
 #define RTOS_HLT_LEN	1
 #define RTOS_VMMCALL_LEN 3
@@ -20,9 +20,8 @@
 static _Alignas(LAYER_PAGE) u8 rtos_msr_map[SVM_MSR_MAP_SIZE];
 static _Alignas(LAYER_PAGE) u8 rtos_port_map[SVM_PORT_MAP_SIZE];
 
-static int rtos_given;	/* the vector that the processor has; 0: none */
-
-static void rtos_fill_maps(void)
+/* Before the first run. */
+void layer_rtos_init(void)
 {
 	unsigned int i;
 
@@ -44,10 +43,6 @@ static void rtos_fill_control(struct svm_control *c, u64 nested)
 	c->intercept_4 = SVM_4_VMRUN | SVM_4_VMMCALL | SVM_4_VMLOAD | SVM_4_VMSAVE | SVM_4_STGI |
 			 SVM_4_CLGI | SVM_4_SKINIT | SVM_4_WBINVD | SVM_4_MONITOR | SVM_4_MWAIT |
 			 SVM_4_MWAIT_ARMED | SVM_4_XSETBV | SVM_4_RDPRU;
-	c->msr_map = layer_physical(rtos_msr_map);
-	c->io_map = layer_physical(rtos_port_map);
-	c->asid = RTOS_ASID;
-	c->tlb = SVM_TLB_FLUSH_ALL;
 	c->interrupt = SVM_V_MASKING;
 	c->nested = SVM_NESTED_PAGING;
 	c->nested_cr3 = nested;
@@ -78,105 +73,120 @@ static void rtos_fill_state(struct svm_save *s, const struct layer_rt_start *sta
 	s->rsp = start->stack;
 }
 
-/* Linux has said where; what it writes there from now on is not looked at. */
-void layer_rtos_start(void)
+struct layer_guest *layer_arch_guest(u64 number)
 {
-	const struct layer_rt_start start = layer_shared()->start;
-
-	*layer_rtos.vmcb = (struct svm_vmcb) { 0 };
-	layer_rtos.registers = (struct x86_registers) { .rdi = start.argument };
-	rtos_given = 0;
-	rtos_fill_maps();
-	rtos_fill_control(&layer_rtos.vmcb->control, start.nested);
-	rtos_fill_state(&layer_rtos.vmcb->save, &start);
-	layer_fpu_begin(&layer_rtos.vmcb->save);
-	layer_rt_begin(&start);
+	return &((struct x86_guest *)(layer_guest_memory + number * LAYER_GUEST_SIZE))->g;
 }
 
-static void rtos_crashed(const struct svm_vmcb *vmcb)
+void layer_arch_guest_begin(struct layer_guest *g, const struct layer_rt_start *start)
 {
-	layer_rt_end(LAYER_RT_CRASHED, vmcb->control.exit_code, vmcb->save.rip,
-		     vmcb->control.exit_info_2);
+	struct x86_guest *x = x86_guest(g);
+
+	x->vmcb = (struct svm_vmcb) { 0 };
+	x->vcpu.registers = (struct x86_registers) { .rdi = start->argument };
+	x->vcpu.vmcb = &x->vmcb;
+	x->vcpu.physical = layer_params.pool_physical + ((u64)&x->vmcb - (u64)layer_coming);
+	x->given = 0;
+	rtos_fill_control(&x->vmcb.control, start->nested);
+	rtos_fill_state(&x->vmcb.save, start);
+	layer_fpu_begin(x);
 }
 
-static void rtos_call(struct svm_save *save)
+/* The maps are each core's own; what this one remembers of its memory is from another time. */
+void layer_arch_guest_comes(struct layer_guest *g)
 {
+	struct svm_control *c = &x86_guest(g)->vmcb.control;
+
+	c->msr_map = layer_physical(rtos_msr_map);
+	c->io_map = layer_physical(rtos_port_map);
+	c->asid = RTOS_FIRST_ASID + g->number;
+	c->tlb = SVM_TLB_FLUSH_ALL;
+}
+
+static void rtos_crashed(struct x86_guest *x)
+{
+	layer_rt_end(&x->g, LAYER_RT_CRASHED, x->vmcb.control.exit_code, x->vmcb.save.rip,
+		     x->vmcb.control.exit_info_2);
+}
+
+static void rtos_call(struct x86_guest *x)
+{
+	struct svm_save *save = &x->vmcb.save;
 	u64 at = save->rip;
 
 	save->rip += RTOS_VMMCALL_LEN;
-	save->rax = layer_rt_call(save->rax, layer_rtos.registers.rdi, at);
+	save->rax = layer_rt_call(&x->g, save->rax, x->vcpu.registers.rdi, at);
 }
 
-static void rtos_halt(struct svm_vmcb *vmcb)
+static void rtos_halt(struct x86_guest *x)
 {
-	if (!(vmcb->save.rflags & X86_FLAGS_IF)) {
-		rtos_crashed(vmcb);	/* nothing would wake it */
+	if (!(x->vmcb.save.rflags & X86_FLAGS_IF)) {
+		rtos_crashed(x);	/* nothing would wake it */
 		return;
 	}
-	vmcb->save.rip += RTOS_HLT_LEN;
-	vmcb->control.shadow = 0;
-	layer_rt_halt();
+	x->vmcb.save.rip += RTOS_HLT_LEN;
+	x->vmcb.control.shadow = 0;
+	layer_rt_halt(&x->g);
 }
 
 /* What was not delivered is on its way again. */
-static void rtos_take_back(struct svm_control *c)
+static void rtos_take_back(struct x86_guest *x)
 {
+	struct svm_control *c = &x->vmcb.control;
 	u32 event = c->exit_event, vector = event & SVM_EVENT_VECTOR;
 
 	c->event = 0;
 	if (event & SVM_EVENT_VALID && vector >= 32 &&
 	    (event & SVM_EVENT_TYPE) != SVM_EVENT_SOFT) {
-		layer_rt_raise(rtos_given);	/* the emulator calls it an exception */
+		layer_rt_raise(&x->g, x->given);	/* the emulator calls it an exception */
 	} else {
 		if (event & SVM_EVENT_VALID)
 			c->event = event;
-		if (rtos_given && c->interrupt & SVM_V_IRQ)
-			layer_rt_raise(rtos_given);
+		if (x->given && c->interrupt & SVM_V_IRQ)
+			layer_rt_raise(&x->g, x->given);
 	}
 	c->interrupt = SVM_V_MASKING;
-	rtos_given = 0;
+	x->given = 0;
 }
 
 /* Why the core is the layer's again. */
-void layer_rtos_exit(void)
+void layer_rtos_exit(struct x86_guest *x)
 {
-	struct svm_vmcb *vmcb = layer_rtos.vmcb;
-
-	layer_rt_exited();
-	vmcb->control.tlb = 0;
-	rtos_take_back(&vmcb->control);
-	switch (vmcb->control.exit_code) {
+	layer_rt_exited(&x->g);
+	x->vmcb.control.tlb = 0;
+	rtos_take_back(x);
+	switch (x->vmcb.control.exit_code) {
 	case SVM_EXIT_INTR:
 	case SVM_EXIT_NMI:
 		layer_window();
 		break;
 	case SVM_EXIT_EXCEPTION + X86_EXCEPTION_NM:
-		layer_fpu_take(&vmcb->save);
+		layer_fpu_take(x);
 		break;
 	case SVM_EXIT_HLT:
-		rtos_halt(vmcb);
+		rtos_halt(x);
 		break;
 	case SVM_EXIT_VMMCALL:
-		rtos_call(&vmcb->save);
+		rtos_call(x);
 		break;
 	case SVM_EXIT_MSR:
 	case SVM_EXIT_PORTS:
-		layer_vcpu_inject(&layer_rtos, X86_EXCEPTION_GP, 1);
+		layer_vcpu_inject(&x->vcpu, X86_EXCEPTION_GP, 1);
 		break;
 	default:
-		rtos_crashed(vmcb);
+		rtos_crashed(x);
 	}
 }
 
 /* Before it runs: one interrupt, if there is one. */
-void layer_rtos_give(void)
+void layer_rtos_give(struct x86_guest *x)
 {
-	struct svm_control *c = &layer_rtos.vmcb->control;
-	int vector = layer_rt_take();
+	struct svm_control *c = &x->vmcb.control;
+	int vector = layer_rt_take(&x->g);
 
 	if (vector < 0)
 		return;
-	rtos_given = vector;
+	x->given = vector;
 	c->interrupt_vector = vector;
 	c->interrupt = SVM_V_MASKING | SVM_V_IRQ | SVM_V_IGNORE_TPR |
 		       15u << SVM_V_PRIORITY_SHIFT;

@@ -15,7 +15,7 @@ struct start_gate {
 };
 
 /* Used by entry.S. */
-_Alignas(16) struct start_gate layer_idt[LAYER_VECTORS];
+__visible _Alignas(16) struct start_gate layer_idt[LAYER_VECTORS];
 
 /* Writing no more than MSR's bits: two for each, the upper one for writes. */
 static void start_watch_msr(u32 base, u32 first, u32 msr)
@@ -39,6 +39,8 @@ void layer_start(void)
 		layer_idt[i].high = stub >> 32;
 	}
 	layer_vcpu_init();
+	layer_rtos_init();
+	layer_fpu_init();
 	start_watch_msr(SVM_MSR_MAP_C0000000, 0xc0000000, SVM_MSR_EFER);
 	start_watch_msr(SVM_MSR_MAP_C0010000, 0xc0010000, SVM_MSR_VM_CR);
 	start_watch_msr(SVM_MSR_MAP_C0010000, 0xc0010000, SVM_MSR_VM_HSAVE_PA);

@@ -3,9 +3,9 @@
 #include "x86.h"
 
 _Alignas(LAYER_PAGE) struct svm_vmcb layer_vmcb;
-static _Alignas(LAYER_PAGE) struct svm_vmcb vcpu_rtos_vmcb;
 
-struct x86_vcpu layer_linux, layer_rtos, *layer_current;
+struct x86_vcpu layer_linux;
+struct x86_vcpu *layer_current;
 
 static u32 vcpu_linux_priority;	/* what Linux has told the APIC to keep away */
 
@@ -14,8 +14,6 @@ void layer_vcpu_init(void)
 {
 	layer_linux.vmcb = &layer_vmcb;
 	layer_linux.physical = layer_physical(&layer_vmcb);
-	layer_rtos.vmcb = &vcpu_rtos_vmcb;
-	layer_rtos.physical = layer_physical(&vcpu_rtos_vmcb);
 	layer_current = &layer_linux;
 }
 
@@ -23,7 +21,7 @@ void layer_vcpu_init(void)
  * layer_vcpu_switch() - the core is somebody else's
  *
  * VMRUN switches what is in the VMCB's first half; VMSAVE and VMLOAD switch the hidden
- * halves of segments and the MSRs of system calls.  While the RTOS runs, Linux's
+ * halves of segments and the MSRs of system calls.  While an RTOS runs, Linux's
  * interrupts stay in the APIC, all but those of the highest class.
  */
 void layer_vcpu_switch(struct x86_vcpu *to)
@@ -32,11 +30,12 @@ void layer_vcpu_switch(struct x86_vcpu *to)
 		return;
 	asm volatile("vmsave %0" : : "a"(layer_current->physical) : "memory");
 	asm volatile("vmload %0" : : "a"(to->physical) : "memory");
-	if (to == &layer_rtos) {
+	if (layer_current == &layer_linux) {
 		vcpu_linux_priority = layer_apic_hold(X86_TOP_CLASS - 1);
 	} else {
-		layer_apic_release(vcpu_linux_priority);
-		layer_fpu_give_back(&vcpu_rtos_vmcb.save);
+		layer_fpu_give_back();
+		if (to == &layer_linux)
+			layer_apic_release(vcpu_linux_priority);
 	}
 	layer_current = to;
 }

@@ -189,7 +189,6 @@ int layer_vectors_clear_way(void)
 		vectors_set_aside(vector);
 	if (!layer_apic_top_in_service())
 		return 1;
-	layer_rt_waited();
 	layer_apic_raise(LAYER_VECTOR);
 	return 0;
 }

@@ -28,13 +28,40 @@ struct x86_vcpu {
 	struct svm_vmcb *vmcb;
 };
 
+/* Behind the image, as layer_coming: the local APIC, and a struct x86_guest for each RTOS. */
+extern u8 layer_apic_page[LAYER_PAGE];
+extern u8 layer_guest_memory[LAYER_GUESTS * LAYER_GUEST_SIZE];
+
+/* As FXSAVE and XSAVE have it. */
+struct x86_fpu {
+	u16 control;
+	u8 unused_002[22];
+	u32 mxcsr;
+	u8 unused_01c[LAYER_FPU_SIZE - 28];
+};
+
+_Static_assert(sizeof(struct x86_fpu) == LAYER_FPU_SIZE, "nothing in between");
+
+/* An RTOS, with all that a core has of it while it does not run. */
+struct x86_guest {
+	struct svm_vmcb vmcb;		/* a page of its own */
+	struct x86_fpu fpu;
+	struct x86_vcpu vcpu;
+	struct layer_guest g;
+	int given;			/* the vector that the processor has; 0: none */
+};
+
+_Static_assert(sizeof(struct x86_guest) <= LAYER_GUEST_SIZE, "LAYER_GUEST_SIZE");
+_Static_assert(__builtin_offsetof(struct x86_guest, fpu) % 64 == 0, "as XSAVE wants it");
+
 /* entry.S knows them */
 _Static_assert(__builtin_offsetof(struct x86_vcpu, physical) == 0x70, "LAYER_VCPU_VMCB");
-_Static_assert(__builtin_offsetof(struct layer_params, leave) == 32, "LAYER_PARAMS_LEAVE");
+_Static_assert(__builtin_offsetof(struct layer_params, leave) == 24, "LAYER_PARAMS_LEAVE");
 
-extern struct svm_vmcb layer_vmcb;	/* Linux's */
-extern u8 layer_msr_map[SVM_MSR_MAP_SIZE];
-extern struct x86_vcpu layer_linux, layer_rtos, *layer_current;
+extern __visible struct svm_vmcb layer_vmcb;	/* Linux's */
+extern __visible u8 layer_msr_map[SVM_MSR_MAP_SIZE];
+extern struct x86_vcpu layer_linux;
+extern __visible struct x86_vcpu *layer_current;
 
 /* Where what each instance has for itself begins: layer.lds. */
 extern const u8 layer_image_data[];
@@ -45,6 +72,20 @@ static inline u64 layer_physical(const void *own)
 	return layer_params.own + ((u64)own - (u64)layer_image_data);
 }
 
+/* Where one of them is. */
+static inline struct x86_guest *x86_guest(struct layer_guest *g)
+{
+	return (void *)g - __builtin_offsetof(struct x86_guest, g);
+}
+
+/* The RTOS that has the core; NULL: Linux has it. */
+static inline struct x86_guest *x86_current(void)
+{
+	if (layer_current == &layer_linux)
+		return NULL;
+	return (void *)layer_current - __builtin_offsetof(struct x86_guest, vcpu);
+}
+
 /* entry.S */
 extern const u8 layer_stubs[];		/* LAYER_STUB_SIZE bytes a vector */
 #define LAYER_STUB_SIZE	16
@@ -52,24 +93,25 @@ extern const u8 layer_stubs[];		/* LAYER_STUB_SIZE bytes a vector */
 void layer_window(void);
 
 /* Called by entry.S. */
-void layer_start(void);
-int layer_exit(void);
-void layer_interrupt(u64 vector, u64 error, u64 address);
+__visible void layer_start(void);
+__visible int layer_exit(void);
+__visible void layer_interrupt(u64 vector, u64 error, u64 address);
 
 /* vcpu.c: whose the core is */
 void layer_vcpu_init(void);
 void layer_vcpu_switch(struct x86_vcpu *to);
 void layer_vcpu_inject(struct x86_vcpu *vcpu, u32 vector, int has_error);
 
-/* rtos.c: the RTOS's turn */
-void layer_rtos_start(void);
-void layer_rtos_exit(void);
-void layer_rtos_give(void);
+/* rtos.c: an RTOS's turn */
+void layer_rtos_init(void);
+void layer_rtos_exit(struct x86_guest *x);
+void layer_rtos_give(struct x86_guest *x);
 
-/* fpu.c: whose floating point is in the registers; all are handed what the RTOS is run by */
-void layer_fpu_begin(struct svm_save *rtos);
-void layer_fpu_take(struct svm_save *rtos);
-void layer_fpu_give_back(struct svm_save *rtos);
+/* fpu.c: whose floating point is in the registers */
+void layer_fpu_init(void);
+void layer_fpu_begin(struct x86_guest *x);
+void layer_fpu_take(struct x86_guest *x);
+void layer_fpu_give_back(void);
 
 /* protect.c: what Linux sees of memory */
 void layer_protect(u64 root);

@@ -1,0 +1,119 @@
+//! `shimos rt move`
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::cli;
+use crate::device::{Device, Kind};
+use crate::error::{Error, Result};
+use crate::ikc::latency;
+use crate::lookup::{self, OrRefuse};
+use crate::output;
+
+pub fn run(device: &dyn Device, args: &cli::RtMove) -> Result<()> {
+    let moved = go(device, args)?;
+    if args.json {
+        return output::json(&moved);
+    }
+    output::line(text(&moved))
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Moved {
+    name: String,
+    core: u32,
+    /// How long it was on no CPU; `None`: it does not run.
+    moved_ns: Option<u64>,
+}
+
+fn go(device: &dyn Device, args: &cli::RtMove) -> Result<Moved> {
+    if args.name.starts_with("host:") {
+        return Err(Error::new(format!(
+            "'{}' stays: the host's own kernel runs on its CPU as it does natively",
+            args.name
+        ))
+        .hint("move a real-time program; `taskset` moves what runs on the host"));
+    }
+    // As `shimos rt` calls it, or as `shimos run` did.
+    let name = args.name.strip_suffix(":0").unwrap_or(&args.name);
+    let status = lookup::find(device, name)?;
+    if status.kind != Kind::Rt {
+        return Err(
+            Error::new(format!("'{name}' has CPUs of its own, and stays on them"))
+                .hint("`shimos rt` lists the partitions that share a CPU"),
+        );
+    }
+    let what = format!("cannot move '{name}' to CPU {}", args.cpu);
+    device.rt_move(status.id, args.cpu).or_refuse(&what)?;
+    let rt = device.rt(status.id).or_refuse(&what)?;
+    Ok(Moved {
+        name: name.into(),
+        core: rt.cpu,
+        moved_ns: status.state.active().then_some(rt.moved_ns),
+    })
+}
+
+fn text(moved: &Moved) -> String {
+    let Moved { name, core, .. } = moved;
+    match moved.moved_ns {
+        Some(ns) => format!(
+            "{name}: on CPU {core}, after {} on none",
+            latency::short(Duration::from_nanos(ns))
+        ),
+        None => format!("{name}: will run on CPU {core}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{self, Fake};
+
+    fn asked(fake: &Fake, name: &str, cpu: u32) -> Result<Moved> {
+        let args = cli::RtMove {
+            name: name.into(),
+            cpu,
+            json: false,
+        };
+        go(fake, &args)
+    }
+
+    #[test]
+    fn it_goes() {
+        let fake = Fake::with(&["web"]);
+        fake.add(fake::rt_status("ctl"));
+        for (name, cpu) in [("ctl", 3), ("ctl:0", 1)] {
+            let moved = asked(&fake, name, cpu).unwrap();
+            let shown = format!("ctl: on CPU {cpu}, after 9.0 µs on none");
+            assert_eq!(text(&moved), shown);
+            assert_eq!(serde_json::to_value(&moved).unwrap()["moved_ns"], 9_000);
+        }
+        let waits = Moved {
+            name: "ctl".into(),
+            core: 2,
+            moved_ns: None,
+        };
+        assert_eq!(text(&waits), "ctl: will run on CPU 2");
+    }
+
+    #[test]
+    fn who_stays() {
+        let fake = Fake::with(&["web"]);
+        fake.add(fake::rt_status("ctl"));
+        for (name, cpu, why) in [
+            ("host:1", 0, "the host's own kernel"),
+            ("host:0", 1, "the host's own kernel"),
+            ("web", 1, "has CPUs of its own"),
+            ("nobody", 1, "nobody"),
+            (
+                "ctl",
+                1,
+                "cannot move 'ctl' to CPU 1: it shares that CPU already",
+            ),
+        ] {
+            let error = asked(&fake, name, cpu).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}
