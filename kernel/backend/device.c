@@ -13,6 +13,9 @@ static int backend_check_user(u32 user, struct complaint *c)
 {
 	char name[IKC_NAME_LEN];
 
+	if (ikc_kernel_is_guarded(ikc_self_number()))
+		return shimos_refuse(c, -EPERM,
+				     "this kernel is guarded: it cannot reach the memory of those who would use the device; run it without --guarded");
 	if (user == ikc_self_number())
 		return shimos_refuse(c, -EINVAL, "a kernel cannot share a device with itself");
 	ikc_kernel_name(user, name);

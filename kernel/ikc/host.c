@@ -53,6 +53,7 @@ static void ikc_host_publish(struct ikc_area *area, u32 number)
 	WRITE_ONCE(to->incarnation, from->incarnation);
 	WRITE_ONCE(to->cpus, from->cpus);
 	WRITE_ONCE(to->ranges, from->ranges);
+	WRITE_ONCE(to->flags, from->flags);
 	WRITE_ONCE(to->bell, from->bell);
 	for (i = 0; i < IKC_MAX_CPUS; i++)
 		WRITE_ONCE(to->cpu[i], from->cpu[i]);
@@ -243,7 +244,7 @@ static int ikc_host_free_number(void)
 }
 
 int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
-		 const u64 *cpu, u32 cpus, u64 bell)
+		 const u64 *cpu, u32 cpus, u64 bell, bool guarded)
 {
 	struct ikc_facts *facts;
 	int number;
@@ -257,6 +258,7 @@ int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
 		facts->cpus = cpus;
 		memcpy(facts->cpu, cpu, cpus * sizeof(*cpu));
 		facts->bell = bell;
+		facts->flags = guarded ? IKC_FACT_GUARDED : 0;
 		while (ranges--)
 			ikc_host_add_ram(facts, range[ranges].start, range[ranges].size);
 		ikc_host_set_state(number, IKC_DOWN);

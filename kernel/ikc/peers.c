@@ -152,6 +152,13 @@ unsigned int ikc_kernel_cpus(unsigned int kernel)
 }
 EXPORT_SYMBOL_GPL(ikc_kernel_cpus);
 
+bool ikc_kernel_is_guarded(unsigned int kernel)
+{
+	return ikc_attached() && kernel < IKC_MAX_KERNELS &&
+	       READ_ONCE(ikc_facts(kernel)->flags) & IKC_FACT_GUARDED;
+}
+EXPORT_SYMBOL_GPL(ikc_kernel_is_guarded);
+
 /* ---- holding memory ---- */
 
 static void ikc_change_hold(unsigned int kernel, int by)

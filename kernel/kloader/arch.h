@@ -54,6 +54,16 @@ void kloader_arch_halt(struct partition *p);
 int kloader_arch_park(struct partition *p);
 /* Undo what a booting kernel did to hardware that all share. */
 void kloader_arch_settle(struct partition *p);
+/* Can kernels be guarded here: kept from what is not their partition's? */
+int kloader_arch_check_guard(struct complaint *c);
+/* Has the guard ended it?  Any context. */
+bool kloader_arch_guard_ended(struct partition *p);
+/* Why, in words, or NULL: it has not.  Its CPUs are parked. */
+const char *kloader_arch_guard_words(struct partition *p);
+/* How often its CPUs have left its kernel, and how often that touched what is not its own. */
+void kloader_arch_guard_counts(struct partition *p, u64 *exits, u64 *strays);
+/* One more chunk of IKC's area, which guarded kernels see, too.  May sleep. */
+void kloader_arch_share(unsigned int chunk, u64 physical);
 /* Did it reset itself or switch itself off, without an agent's word?  Any context. */
 enum shimos_cause kloader_arch_watch(struct partition *p);
 

@@ -58,7 +58,7 @@ static int ioctl_with(u32 id, int (*run)(struct partition *p, void *arg, struct 
 static int ioctl_info(void *session, void *data, struct complaint *c)
 {
 	struct shimos_info *info = data;
-	struct complaint problem = {}, rt_problem = {};
+	struct complaint problem = {}, rt_problem = {}, guard_problem = {};
 
 	info->memory_min = kind_linux.memory_min;
 	info->memory_align = MEMORY_ALIGN;
@@ -72,6 +72,9 @@ static int ioctl_info(void *session, void *data, struct complaint *c)
 	info->rt_ok = !kind_rt.check_host(&rt_problem);
 	strscpy_pad(info->rt_problem, info->rt_ok ? "" : rt_problem.text,
 		    sizeof(info->rt_problem));
+	info->guard_ok = !kloader_arch_check_guard(&guard_problem);
+	strscpy_pad(info->guard_problem, info->guard_ok ? "" : guard_problem.text,
+		    sizeof(info->guard_problem));
 	return 0;
 }
 
@@ -80,6 +83,9 @@ static int ioctl_check_create(const struct partition_kind *kind, u32 flags, stru
 	if (flags & SHIMOS_CREATE_PROTECTED & ~kind->flags)
 		return shimos_refuse(c, -EINVAL,
 				     "only a real-time partition can be protected from the host");
+	if (flags & SHIMOS_CREATE_GUARDED & ~kind->flags)
+		return shimos_refuse(c, -EINVAL,
+				     "a real-time partition is guarded always: it sees nothing but what is its own");
 	return shimos_door_check_flags(flags, kind->flags, c);
 }
 
@@ -147,6 +153,10 @@ static int ioctl_pci_found(struct partition *p, void *data, struct complaint *c)
 
 	if (!p->kind->devices)
 		return shimos_refuse(c, -EINVAL, "'%s' shares a CPU and can have no device",
+				     p->name);
+	if (p->flags & SHIMOS_CREATE_GUARDED)
+		return shimos_refuse(c, -EINVAL,
+				     "'%s' is guarded and can have no PCI device: its DMA would reach what is not the partition's; run it without --guarded, or share the device",
 				     p->name);
 	return ioctl_check_permission(c) ?: shimos_door_check_flags(arg->flags, 0, c) ?:
 	       shimos_door_check_reserved(arg->reserved, c) ?: passthrough_give(p, arg, c);

@@ -49,22 +49,40 @@ static u64 kind_busy_ns(struct partition *p)
 	return p->shared && p->agent ? READ_ONCE(p->shared->busy_ns) : 0;
 }
 
+static u32 kind_faults(struct partition *p)
+{
+	u64 exits, strays;
+
+	kloader_arch_guard_counts(p, &exits, &strays);
+	return min_t(u64, strays, U32_MAX);
+}
+
+static u64 kind_exits(struct partition *p)
+{
+	u64 exits, strays;
+
+	kloader_arch_guard_counts(p, &exits, &strays);
+	return exits;
+}
+
 static u32 kind_ready(struct partition *p)
 {
 	return READ_ONCE(p->shared->ready) ? READ_ONCE(p->shared->agent_version) : 0;
 }
 
-/* The agent's word, but for what is not for it to say. */
+/* The guard's word, or the agent's, but for what is not for it to say. */
 static enum shimos_cause kind_ended(struct partition *p)
 {
 	enum shimos_cause cause = READ_ONCE(p->shared->cause);
 
+	if (kloader_arch_guard_ended(p))
+		return SHIMOS_CAUSE_FAULT;
 	return cause < SHIMOS_CAUSE_KILLED ? cause : SHIMOS_CAUSE_RESET;
 }
 
 static const char *kind_words(struct partition *p)
 {
-	return p->shared->message;
+	return kloader_arch_guard_words(p) ?: p->shared->message;
 }
 
 static bool kind_owns_cpu(const struct partition *p, u64 hardware_id)
@@ -92,7 +110,7 @@ static void kind_hear(struct partition *p, u64 bell)
 
 const struct partition_kind kind_linux = {
 	.number		= SHIMOS_KIND_LINUX,
-	.flags		= SHIMOS_CREATE_RESTART,
+	.flags		= SHIMOS_CREATE_RESTART | SHIMOS_CREATE_GUARDED,
 	.own_cpus	= true,
 	.memory_min	= SZ_64M,
 	.memory_max	= U64_MAX,
@@ -104,6 +122,8 @@ const struct partition_kind kind_linux = {
 	.destroy	= kind_destroy,
 	.host_bytes	= kloader_arch_host_bytes,
 	.busy_ns	= kind_busy_ns,
+	.faults		= kind_faults,
+	.exits		= kind_exits,
 	.load		= kind_load,
 	.stage		= kind_stage,
 	.start		= kloader_arch_start,

@@ -62,7 +62,8 @@ struct partition;
  * @destroy: the counterpart of @create
  * @host_bytes: host memory spent on it outside of the partition's own
  * @busy_ns: CPU time of this start
- * @faults: stray accesses of the host to its memory, or NULL
+ * @faults: stray accesses of the host to its memory, or of its own to others', or NULL
+ * @exits: how often its kernel was left, since the last start, or NULL
  * @load: fill it with what it shall run; p->mutex is held, on failure it is as before
  * @stage: write everything anew that a start needs; p->mutex is held
  * @start: let its first CPU go; returns when it has
@@ -90,6 +91,7 @@ struct partition_kind {
 	u64 (*host_bytes)(const struct partition *p);
 	u64 (*busy_ns)(struct partition *p);
 	u32 (*faults)(struct partition *p);
+	u64 (*exits)(struct partition *p);
 	int (*load)(struct partition *p, const struct shimos_load *arg,
 		    const char *cmdline, struct complaint *c);
 	int (*stage)(struct partition *p, struct complaint *c);

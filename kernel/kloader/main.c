@@ -14,6 +14,13 @@ static const struct ikc_bell_user kloader_bell = {
 	.moved	= life_bell_moved,
 };
 
+/* Those who see no more memory than they are shown see IKC's area. */
+static void kloader_share(unsigned int chunk, u64 physical)
+{
+	spumone_rt_share(chunk, physical);
+	kloader_arch_share(chunk, physical);
+}
+
 /* A reboot or kexec of the host ends its partitions; a panic does not. */
 static int kloader_reboot(struct notifier_block *nb, unsigned long action, void *data)
 {
@@ -62,7 +69,7 @@ static int __init kloader_init(void)
 	ret = ikc_bell_open(&kloader_bell);
 	if (ret)
 		goto exit_sysfs;
-	ret = ikc_host_init(THIS_MODULE, spumone_rt_share);
+	ret = ikc_host_init(THIS_MODULE, kloader_share);
 	if (ret)
 		goto unshare;
 	ret = passthrough_init(life_lost);

@@ -74,7 +74,8 @@ static int partition_join_ikc(struct partition *p, struct complaint *c)
 	/* a CPU that is shared stays the host's, and so do all bells on it but one */
 	p->ikc_kernel = ikc_host_add(p->name, range, p->range_count, p->hardware_ids,
 				     p->kind->own_cpus ? p->cpu_count : 0,
-				     p->kind->own_cpus ? 0 : p->kind->bell(p));
+				     p->kind->own_cpus ? 0 : p->kind->bell(p),
+				     p->flags & SHIMOS_CREATE_GUARDED);
 	if (p->ikc_kernel < 0)
 		return shimos_refuse(c, p->ikc_kernel,
 				     "there are %u kernels on this machine, the most that can communicate: remove a partition first",
@@ -250,6 +251,7 @@ void partition_status(struct partition *p, struct shimos_status *out)
 	strscpy_pad(out->message, p->message, sizeof(out->message));
 	out->kind = p->kind->number;
 	out->faults = p->kind->faults ? p->kind->faults(p) : 0;
+	out->exits = p->kind->exits ? p->kind->exits(p) : 0;
 	out->budget_ns = p->budget_ns;
 	out->period_ns = p->period_ns;
 	out->priority = p->priority;

@@ -219,6 +219,14 @@ pub struct Run {
     #[arg(long, conflicts_with = "cpus")]
     pub protected: bool,
 
+    /// Keep the partition's kernel from what is not its own
+    ///
+    /// Its CPUs run under nested paging: a stray access outside of its memory meets an
+    /// exception there, a triple fault ends the partition and not the machine, and ports
+    /// that reset the machine do nothing. It cannot share devices with others.
+    #[arg(long, conflicts_with = "share_cpus")]
+    pub guarded: bool,
+
     /// Memory to take from the host: 512M, 1G
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub memory: Option<u64>,

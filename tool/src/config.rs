@@ -22,6 +22,7 @@ pub struct Config {
     /// As for `--priority`.
     pub priority: Option<u32>,
     pub protected: Option<bool>,
+    pub guarded: Option<bool>,
     pub memory: Option<String>,
     pub kernel: Option<PathBuf>,
     pub initrd: Option<PathBuf>,

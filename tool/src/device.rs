@@ -201,6 +201,9 @@ pub struct Info {
     pub rt_memory_min: u64,
     pub rt_memory_max: u64,
     pub rt_problem: String,
+    /// Partitions can be guarded.
+    pub guard_ok: bool,
+    pub guard_problem: String,
 }
 
 /// Everything there is to know about one partition. The names in JSON are those
@@ -234,8 +237,12 @@ pub struct Status {
     pub priority: u32,
     /// While it runs, the host cannot touch its memory.
     pub protected: bool,
-    /// How often it tried, if so.
+    /// Its kernel cannot touch what is not the partition's.
+    pub guarded: bool,
+    /// How often who is kept away has tried.
     pub faults: u32,
+    /// How often a guarded one's kernel was left, since its last start.
+    pub exits: u64,
 }
 
 impl Status {
@@ -300,6 +307,7 @@ pub struct CreateRequest {
     /// The same.
     pub priority: Option<u32>,
     pub protected: bool,
+    pub guarded: bool,
 }
 
 /// What `wait` saw.

@@ -66,7 +66,9 @@ pub fn status(name: &str) -> Status {
         period_ns: 0,
         priority: 0,
         protected: false,
+        guarded: false,
         faults: 0,
+        exits: 0,
     }
 }
 
@@ -175,6 +177,8 @@ impl Device for Fake {
             rt_memory_min: 1 << 20,
             rt_memory_max: 1 << 30,
             rt_problem: String::new(),
+            guard_ok: true,
+            guard_problem: String::new(),
         })
     }
 
@@ -191,6 +195,7 @@ impl Device for Fake {
         new.cpus.clone_from(&request.cpus);
         new.memory = request.memory;
         new.protected = request.protected;
+        new.guarded = request.guarded;
         if let Some(budget) = request.budget {
             new.budget_ns = budget.budget_ns;
             new.period_ns = budget.period_ns;

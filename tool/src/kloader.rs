@@ -112,7 +112,9 @@ fn status_from(raw: &abi::Status) -> Status {
         period_ns: raw.period_ns,
         priority: raw.priority,
         protected: raw.flags & abi::CREATE_PROTECTED != 0,
+        guarded: raw.flags & abi::CREATE_GUARDED != 0,
         faults: raw.faults,
+        exits: raw.exits,
     }
 }
 
@@ -129,6 +131,8 @@ fn info_from(raw: &abi::Info) -> Info {
         rt_memory_min: raw.rt_memory_min,
         rt_memory_max: raw.rt_memory_max,
         rt_problem: text(&raw.rt_problem),
+        guard_ok: raw.guard_ok == 1,
+        guard_problem: text(&raw.guard_problem),
     }
 }
 
@@ -181,6 +185,9 @@ fn create_from(request: &CreateRequest) -> Outcome<abi::Create> {
     }
     if request.protected {
         raw.flags |= abi::CREATE_PROTECTED;
+    }
+    if request.guarded {
+        raw.flags |= abi::CREATE_GUARDED;
     }
     if let Some(budget) = request.budget {
         raw.budget_ns = budget.budget_ns;
@@ -339,6 +346,12 @@ mod tests {
         raw.faults = 3;
         let status = status_from(&raw);
         assert_eq!((status.protected, status.faults), (true, 3));
+        assert!(!status.guarded);
+        raw.flags = abi::CREATE_GUARDED;
+        raw.exits = 7;
+        let status = status_from(&raw);
+        assert_eq!((status.guarded, status.exits), (true, 7));
+        assert!(!status.protected);
     }
 
     #[test]
@@ -355,6 +368,7 @@ mod tests {
             }),
             priority: Some(90),
             protected: false,
+            guarded: false,
         };
         let raw = create_from(&request).unwrap();
         assert_eq!((raw.budget_ns, raw.period_ns), (4_000_000, 10_000_000));
@@ -373,6 +387,8 @@ mod tests {
         assert_eq!((raw.budget_ns, raw.period_ns), (0, 0), "the default");
         assert_eq!(raw.priority, 0, "the default");
         assert_eq!((raw.kind, raw.flags), (abi::KIND_LINUX, 0));
+        request.guarded = true;
+        assert_eq!(create_from(&request).unwrap().flags, abi::CREATE_GUARDED);
         request.name = "n".repeat(abi::NAME_LEN);
         let refusal = create_from(&request).err().unwrap();
         assert_eq!(refusal.errno, Errno::ENAMETOOLONG);
@@ -389,7 +405,11 @@ mod tests {
         assert_eq!((info.rt_ok, info.rt_problem.as_str()), (false, "SVM"));
         raw.rt_ok = 1;
         let info = info_from(&raw);
-        assert!(info.rt_ok && !info.host_ok);
+        assert!(info.rt_ok && !info.host_ok && !info.guard_ok);
+        raw.guard_ok = 1;
+        raw.guard_problem[..3].copy_from_slice(b"NPT");
+        let info = info_from(&raw);
+        assert_eq!((info.guard_ok, info.guard_problem.as_str()), (true, "NPT"));
 
         let mut raw = abi::RtStatus::new();
         raw.cpu = 1;

@@ -163,6 +163,8 @@ int ikc_self_number(void);
 void ikc_kernel_name(unsigned int kernel, char name[IKC_NAME_LEN]);
 /* How many CPUs @kernel has; 0: not known.  Any context. */
 unsigned int ikc_kernel_cpus(unsigned int kernel);
+/* Does @kernel reach no memory but its own and the area?  Any context. */
+bool ikc_kernel_is_guarded(unsigned int kernel);
 /* Does @kernel take packets?  Any context. */
 bool ikc_kernel_ready(unsigned int kernel);
 /*
@@ -190,10 +192,11 @@ void ikc_host_exit(void);
 u64 ikc_host_area(void);		/* physical address of chunk 0 */
 /*
  * A new kernel: its number, or -ENOSPC.  @cpu has the hardware ids of its CPUs; @bell is
- * the SHIMOS_BELL of one that has none of its own, else 0.
+ * the SHIMOS_BELL of one that has none of its own, else 0; @guarded: it reaches no memory
+ * but its own and the area.
  */
 int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
-		 const u64 *cpu, u32 cpus, u64 bell);
+		 const u64 *cpu, u32 cpus, u64 bell, bool guarded);
 void ikc_host_remove(u32 number);
 /* One that was added with a bell has another; on return the host rings only that.  May sleep. */
 void ikc_host_move_bell(u32 number, u64 bell);

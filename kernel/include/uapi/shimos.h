@@ -78,6 +78,9 @@ struct shimos_info {
 	__u64 rt_memory_max;		/* out: bytes, most */
 	char host_problem[SHIMOS_ERROR_LEN];	/* out: why not, and the fix */
 	char rt_problem[SHIMOS_ERROR_LEN];	/* out: the same, about sharing */
+	__u32 guard_ok;			/* out: 1 if partitions can be guarded */
+	__u32 reserved;
+	char guard_problem[SHIMOS_ERROR_LEN];	/* out: why not, and the fix */
 };
 
 /* SHIMOS_IOC_ERROR: text for the last failed call on this open file. */
@@ -104,6 +107,11 @@ struct shimos_error {
  * both use.
  */
 #define SHIMOS_CREATE_PROTECTED	(1U << 1)
+/*
+ * SHIMOS_KIND_LINUX: its kernel sees and reaches no more of the machine than what is the
+ * partition's; needs a processor that can do that.
+ */
+#define SHIMOS_CREATE_GUARDED	(1U << 2)
 
 /*
  * SHIMOS_IOC_CREATE: take CPUs and memory.  Until it is started, the partition
@@ -181,11 +189,16 @@ struct shimos_status {
 	char cmdline[2048];		/* as handed to the kernel */
 	char message[256];		/* last words: panic text; NUL-terminated */
 	__u32 kind;			/* enum shimos_kind */
-	__u32 faults;			/* SHIMOS_CREATE_PROTECTED: stray accesses of the host */
-	__u64 budget_ns;		/* SHIMOS_KIND_RT; 0 for others, as all below */
+	/*
+	 * Stray accesses: of the host, to SHIMOS_CREATE_PROTECTED; of its own kernel since the
+	 * last start, of SHIMOS_CREATE_GUARDED.
+	 */
+	__u32 faults;
+	__u64 budget_ns;		/* SHIMOS_KIND_RT; 0 for others, as the next two */
 	__u64 period_ns;
 	__u32 priority;
 	__u32 reserved;
+	__u64 exits;			/* SHIMOS_CREATE_GUARDED: times that its kernel was left */
 };
 
 /*

@@ -139,6 +139,9 @@ enum ikc_state {
 	IKC_STUCK,		/* over, but may still write to any memory it was given */
 };
 
+/* It sees its own memory and the area only, so it can serve nobody by page transfer. */
+#define IKC_FACT_GUARDED	(1U << 0)
+
 /* What KLoader says of a kernel.  The host goes by a copy of its own. */
 struct ikc_facts {
 	char name[IKC_NAME_LEN];
@@ -149,7 +152,7 @@ struct ikc_facts {
 	__u64 cpu[IKC_MAX_CPUS];	/* hardware ids: the APIC id on x86 */
 	__u64 bell;		/* SHIMOS_BELL, of one that shares a CPU of the host's; or 0 */
 	__u32 ranges;
-	__u32 reserved;
+	__u32 flags;		/* IKC_FACT_* */
 	struct ikc_range range[IKC_MAX_RANGES];	/* its memory, for page transfer */
 };
 

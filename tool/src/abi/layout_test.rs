@@ -21,7 +21,10 @@ fn the_structures_match_the_c_header() {
         rt_memory_min,
         rt_memory_max,
         host_problem,
-        rt_problem
+        rt_problem,
+        guard_ok,
+        reserved,
+        guard_problem
     );
     fields!(check, ErrorText, "shimos_error", text);
     fields!(
@@ -83,7 +86,8 @@ fn the_structures_match_the_c_header() {
         budget_ns,
         period_ns,
         priority,
-        reserved
+        reserved,
+        exits
     );
     fields!(
         check,
@@ -148,6 +152,7 @@ fn the_structures_match_the_c_header() {
     check.value("SHIMOS_MAX_RANGES", MAX_RANGES as u64);
     check.value("SHIMOS_CREATE_RESTART", CREATE_RESTART.into());
     check.value("SHIMOS_CREATE_PROTECTED", CREATE_PROTECTED.into());
+    check.value("SHIMOS_CREATE_GUARDED", CREATE_GUARDED.into());
     check.value("SHIMOS_START_NO_AGENT", START_NO_AGENT.into());
     check.value("SHIMOS_STATUS_NEXT", STATUS_NEXT.into());
     check.value("SHIMOS_KIND_LINUX", KIND_LINUX.into());

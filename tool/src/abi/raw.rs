@@ -15,6 +15,7 @@ pub const MAX_CPUS: usize = 64;
 
 pub const CREATE_RESTART: u32 = 1 << 0;
 pub const CREATE_PROTECTED: u32 = 1 << 1;
+pub const CREATE_GUARDED: u32 = 1 << 2;
 pub const START_NO_AGENT: u32 = 1 << 0;
 pub const STATUS_NEXT: u32 = 1 << 0;
 pub const CAN_STOP_CPUS: u32 = 1 << 0;
@@ -81,6 +82,9 @@ pub struct Info {
     pub rt_memory_max: u64,
     pub host_problem: [u8; ERROR_LEN],
     pub rt_problem: [u8; ERROR_LEN],
+    pub guard_ok: u32,
+    pub reserved: u32,
+    pub guard_problem: [u8; ERROR_LEN],
 }
 
 #[repr(C)]
@@ -166,6 +170,7 @@ pub struct Status {
     pub period_ns: u64,
     pub priority: u32,
     pub reserved: u32,
+    pub exits: u64,
 }
 
 #[repr(C)]

@@ -75,7 +75,9 @@ fn root() -> Check {
 /// Is KLoader there, does it speak our language, and what does it say?
 fn device(host: &Host) -> Vec<Check> {
     match ask(host) {
-        Ok(info) if info.version == ABI_VERSION => vec![judge(&info), sharing(&info)],
+        Ok(info) if info.version == ABI_VERSION => {
+            vec![judge(&info), sharing(&info), guarding(&info)]
+        }
         Ok(info) => vec![judge(&info)],
         Err(check) => vec![check],
     }
@@ -150,6 +152,19 @@ fn judge(info: &Info) -> Check {
             info.partitions,
             size::show(info.memory_min)
         ),
+    )
+}
+
+/// Can a partition's kernel be kept from what is not its own? None needs it.
+fn guarding(info: &Info) -> Check {
+    const NAME: &str = "guarded partitions";
+    if info.guard_ok {
+        return Check::ok(NAME, "possible");
+    }
+    Check::warn(
+        NAME,
+        format!("none, so no --guarded: {}", info.guard_problem),
+        "do what it says, if you want partitions that cannot touch others; all else works",
     )
 }
 
@@ -402,6 +417,11 @@ mod tests {
         let check = sharing(&info);
         assert_eq!(check.verdict, Verdict::Ok);
         assert!(check.found.ends_with("of 1 MiB to 1 GiB"));
+        assert_eq!(guarding(&info).verdict, Verdict::Warn, "no failure");
+        info.guard_problem = "no SVM".into();
+        assert!(guarding(&info).found.ends_with("--guarded: no SVM"));
+        info.guard_ok = true;
+        assert_eq!(guarding(&info).verdict, Verdict::Ok);
         info.version = 7;
         assert!(judge(&info).found.contains("version 7"));
     }

@@ -52,6 +52,7 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
         budget: wish.budget,
         priority: wish.priority,
         protected: wish.protected,
+        guarded: wish.guarded,
     };
     let (id, shared) = create_and_load(device, &request, &wish.pci, &images, sharing.as_ref())?;
     let up = start(device, id, &wish, args)?;
@@ -240,7 +241,11 @@ fn summary(status: &Status) -> String {
         Kind::Linux => "",
         Kind::Rt => " (shared)",
     };
-    let protected = if status.protected { ", protected" } else { "" };
+    let protected = match (status.protected, status.guarded) {
+        (true, _) => ", protected",
+        (_, true) => ", guarded",
+        _ => "",
+    };
     let mut line = format!(
         "{}: running, {what} on {}{shared}, {}{protected}",
         status.name,
@@ -301,6 +306,7 @@ pub mod tests {
             budget: None,
             priority: None,
             protected: false,
+            guarded: false,
         };
         let images = Images {
             kernel: tempfile::tempfile().unwrap(),

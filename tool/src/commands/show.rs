@@ -99,6 +99,16 @@ fn protection(status: &Status) -> String {
     }
 }
 
+/// The same of one that is kept away.
+fn guarding(status: &Status) -> String {
+    let strayed = match status.faults {
+        0 => String::new(),
+        1 => "; it went astray once".into(),
+        faults => format!("; it went astray {faults} times"),
+    };
+    format!("yes; left {} times{strayed}", status.exits)
+}
+
 /// A real-time program has no agent in it.
 fn has_agent(status: &Status) -> bool {
     status.kind == Kind::Linux && status.agent != 0
@@ -139,6 +149,9 @@ fn text(s: &Status) -> String {
     }
     if s.protected {
         row("protected", protection(s));
+    }
+    if s.guarded {
+        row("guarded", guarding(s));
     }
     row("memory", size::show(s.memory));
     for range in &s.ranges {

@@ -13,6 +13,14 @@
 /* The DSDT comes first and leaves the other tables enough. */
 #define DSDT_END	(X86_ACPI_LEN / 2)
 
+/* Version 0 of struct acpi_madt_multiproc_wakeup, which has other names in each kernel. */
+struct x86_acpi_wakeup {
+	struct acpi_subtable_header header;
+	u16 version;
+	u32 reserved;
+	u64 mailbox;
+} __packed;
+
 struct x86_acpi_builder {
 	struct partition *p;
 	u64 next;		/* offset of the next free byte in its memory */
@@ -127,6 +135,15 @@ static u64 x86_acpi_write_fadt(struct x86_acpi_builder *b, u64 dsdt)
 	return x86_acpi_finish(b, &fadt->header, ACPI_SIG_FADT, 6, sizeof(*fadt));
 }
 
+/* A guarded kernel starts its CPUs by a mailbox (ACPI 6.5, 5.2.12.19), and not by SIPI. */
+static void x86_acpi_add_mailbox(struct x86_acpi_builder *b,
+				 struct x86_acpi_wakeup *wakeup)
+{
+	wakeup->header.type = ACPI_MADT_TYPE_MULTIPROC_WAKEUP;
+	wakeup->header.length = sizeof(*wakeup);
+	wakeup->mailbox = partition_phys(b->p, X86_MAILBOX);
+}
+
 /*
  * Linux 6.9 and later take a first APIC id that is not the boot CPU's for the
  * machine's boot CPU seen from a crash kernel, and keep off it: give them one
@@ -137,7 +154,8 @@ static u64 x86_acpi_write_madt(struct x86_acpi_builder *b)
 	u32 count = b->p->cpu_count + 1, i;
 	struct acpi_madt_local_apic *lapic;
 	struct acpi_table_madt *madt;
-	u32 len = sizeof(*madt) + count * sizeof(*lapic);
+	u32 wakeup = x86_of(b->p)->guard ? sizeof(struct x86_acpi_wakeup) : 0;
+	u32 len = sizeof(*madt) + count * sizeof(*lapic) + wakeup;
 
 	madt = x86_acpi_new_table(b, len);
 	madt->address = 0xfee00000;
@@ -149,6 +167,8 @@ static u64 x86_acpi_write_madt(struct x86_acpi_builder *b)
 		lapic->id = i ? b->p->hardware_ids[i - 1] : X86_DUMMY_APIC_ID;
 		lapic->lapic_flags = ACPI_MADT_ENABLED;
 	}
+	if (wakeup)
+		x86_acpi_add_mailbox(b, (void *)lapic);
 	return x86_acpi_finish(b, &madt->header, ACPI_SIG_MADT, 5, len);
 }
 

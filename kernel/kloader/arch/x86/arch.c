@@ -13,6 +13,7 @@
 
 #include "arch.h"
 #include "cmdline.h"
+#include "guard.h"
 #include "pci.h"
 #include "x86.h"
 
@@ -85,6 +86,7 @@ int kloader_arch_check_cpu(unsigned int cpu, struct complaint *c)
 int kloader_arch_create(struct partition *p, struct complaint *c)
 {
 	struct x86_partition *x = kzalloc(sizeof(*x), GFP_KERNEL);
+	int ret;
 
 	if (!x)
 		return -ENOMEM;
@@ -95,11 +97,17 @@ int kloader_arch_create(struct partition *p, struct complaint *c)
 				     "no memory below 1 MiB is left for its CPUs' start-up code: remove a partition first");
 	}
 	p->arch = x;
-	return 0;
+	if (!(p->flags & SHIMOS_CREATE_GUARDED))
+		return 0;
+	ret = x86_guard_create(p, c);
+	if (ret)
+		kloader_arch_destroy(p);
+	return ret;
 }
 
 void kloader_arch_destroy(struct partition *p)
 {
+	x86_guard_destroy(p);
 	x86_low_memory_give_back(x86_of(p)->low_memory, X86_LOW_PAGES);
 	kfree(p->arch);
 	p->arch = NULL;
@@ -107,7 +115,10 @@ void kloader_arch_destroy(struct partition *p)
 
 u64 kloader_arch_host_bytes(const struct partition *p)
 {
-	return sizeof(struct x86_partition) + X86_LOW_PAGES * PAGE_SIZE;
+	const struct x86_guard *g = p->gone ? NULL : ((struct x86_partition *)p->arch)->guard;
+
+	return sizeof(struct x86_partition) + X86_LOW_PAGES * PAGE_SIZE +
+	       (g ? x86_guard_host_bytes(g) : 0);
 }
 
 int kloader_arch_parse_image(const void *image, u64 size, struct image *out,
@@ -132,6 +143,8 @@ int kloader_arch_stage(struct partition *p, struct complaint *c)
 	if (ret)
 		return ret;
 	x86_write_page_tables(p);
+	if (x86_of(p)->guard)
+		x86_guard_stage(p);
 	return 0;
 }
 

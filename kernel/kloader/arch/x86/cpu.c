@@ -17,6 +17,7 @@
 #include <shimos/x86_icr.h>
 
 #include "arch.h"
+#include "guard.h"
 #include "x86.h"
 
 #define X86_ACK_TIMEOUT_US	(6 * USEC_PER_SEC)	/* emulated CPUs may be starved */
@@ -29,7 +30,7 @@ struct trampoline_data {
 	u32 ack;
 	u64 cr3;
 	u64 entry;
-	u64 boot_params;
+	u64 argument;
 	u32 cr3_low;
 	u32 far_offset;
 	u16 far_segment;
@@ -95,32 +96,54 @@ static void x86_cpu_set_mode(u32 mode)
 	WRITE_ONCE(x86_cpu_data()->mode, mode);
 }
 
+u64 x86_cpu_trampoline(void)
+{
+	return x86_trampoline;
+}
+
 /**
- * kloader_arch_start() - let the first CPU enter the partition's kernel
- *
- * Returns when it is about to.  The others wait for the partition's own SIPI.
+ * x86_cpu_start() - let a CPU enter what is to run there
+ * @p: the partition
+ * @i: which of its CPUs
+ * @entry: what it enters
+ * @c: why not
  *
  * Context: may sleep.
+ * Return: 0 when it is about to, or -EIO.
  */
-int kloader_arch_start(struct partition *p, struct complaint *c)
+int x86_cpu_start(struct partition *p, u32 i, const struct x86_entry *entry, struct complaint *c)
 {
 	struct trampoline_data *data = x86_cpu_data();
 	int ret = -EIO, try;
 
 	mutex_lock(&x86_trampoline_mutex);
 	x86_cpu_set_mode(TRAMPOLINE_START);
-	data->cr3 = partition_phys(p, X86_PAGE_TABLES);
-	data->boot_params = partition_phys(p, X86_BOOT_PARAMS);
-	data->entry = partition_phys(p, p->layout.kernel) + p->image.entry;
+	data->cr3 = entry->cr3;
+	data->argument = entry->argument;
+	data->entry = entry->at;
 	for (try = 0; ret && try < X86_SIPI_TRIES; try++) {
-		x86_cpu_stop(p->hardware_ids[0]);
-		ret = x86_cpu_run_trampoline(p->hardware_ids[0]);
+		x86_cpu_stop(p->hardware_ids[i]);
+		ret = x86_cpu_run_trampoline(p->hardware_ids[i]);
 	}
 	mutex_unlock(&x86_trampoline_mutex);
 	if (ret)
 		return shimos_refuse(c, -EIO, "CPU %u (APIC id %llu) does not answer INIT and SIPI",
-				     p->cpus[0], p->hardware_ids[0]);
+				     p->cpus[i], p->hardware_ids[i]);
 	return 0;
+}
+
+/* The first one; the others wait for the partition's own SIPI. */
+int kloader_arch_start(struct partition *p, struct complaint *c)
+{
+	const struct x86_entry entry = {
+		.cr3		= partition_phys(p, X86_PAGE_TABLES),
+		.at		= partition_phys(p, p->layout.kernel) + p->image.entry,
+		.argument	= partition_phys(p, X86_BOOT_PARAMS),
+	};
+
+	if (x86_of(p)->guard)
+		return x86_guard_start(p, c);
+	return x86_cpu_start(p, 0, &entry, c);
 }
 
 /* INIT to all of them at once: none shall run on without the rest.  Any context. */

@@ -56,10 +56,10 @@ long_mode:
 	cmpl	$0, mode(%rip)
 	je	park
 
-	/* the page tables below 4 GiB reach just here; now the partition's */
+	/* the page tables below 4 GiB reach just here; now those of what is entered */
 	movq	cr3(%rip), %rax
 	movq	%rax, %cr3
-	movq	boot_params(%rip), %rsi
+	movq	argument(%rip), %rsi
 	movq	entry(%rip), %rax
 	movl	$1, ack(%rip)
 	xorl	%ebx, %ebx
@@ -125,7 +125,7 @@ mode:		.long 0
 ack:		.long 0
 cr3:		.quad 0
 entry:		.quad 0
-boot_params:	.quad 0
+argument:	.quad 0
 cr3_low:	.long 0
 far_pointer:	.long AT(long_mode)	/* cpu.c adds the page's address */
 		.word 0x10

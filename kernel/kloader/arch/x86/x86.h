@@ -15,6 +15,8 @@
  */
 #define X86_BOOT_PARAMS		0x1000
 #define X86_CMDLINE		0x2000
+#define X86_GUEST_GDT		0x3000	/* of a guarded one, as the next */
+#define X86_MAILBOX		0x4000
 #define X86_PAGE_TABLES		0x10000
 #define X86_PAGE_TABLES_LEN	0x10000
 #define X86_ACPI		0x40000
@@ -33,9 +35,11 @@
 
 struct x86_partition {
 	u64 low_memory;			/* physical address, X86_LOW_PAGES pages */
+	struct x86_guard *guard;	/* NULL: its kernel runs as it is */
 };
 
 struct boot_params;
+struct x86_guard;
 
 /* A kind of kernel file. */
 struct image_format {
@@ -67,9 +71,18 @@ void x86_low_memory_init(void);
 u64 x86_low_memory_take(unsigned int pages);	/* 0: none left */
 void x86_low_memory_give_back(u64 addr, unsigned int pages);
 
+/* What a CPU enters from the trampoline, in 64-bit mode. */
+struct x86_entry {
+	u64 cr3;
+	u64 at;
+	u64 argument;
+};
+
 /* cpu.c */
 int x86_cpu_init(void);
 void x86_cpu_exit(void);
+u64 x86_cpu_trampoline(void);	/* the physical address of its page */
+int x86_cpu_start(struct partition *p, u32 i, const struct x86_entry *entry, struct complaint *c);
 
 /* trampoline.S */
 extern const u8 kloader_trampoline[], kloader_trampoline_data[];

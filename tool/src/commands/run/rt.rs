@@ -73,6 +73,7 @@ fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
         ("--pci", !args.pci.is_empty()),
         ("--disk", !args.share.disks.is_empty()),
         ("--net", !args.share.nets.is_empty()),
+        ("--guarded", args.guarded),
     ];
     let written = [
         ("initrd", file.initrd.is_some()),
@@ -80,6 +81,7 @@ fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
         ("pci", file.pci.is_some()),
         ("disks", file.disks.is_some()),
         ("nets", file.nets.is_some()),
+        ("guarded", file.guarded == Some(true)),
     ];
     first(&given, &written, args)
 }

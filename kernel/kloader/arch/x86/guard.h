@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Guarded partitions: their kernels run as guests of AMD's SVM, on their own CPUs, and see
+ * no more of the machine than what is theirs (AMD64 APM volume 2, chapter 15).
+ */
+#ifndef _KLOADER_X86_GUARD_H
+#define _KLOADER_X86_GUARD_H
+
+#include <linux/list.h>
+
+#include "x86.h"
+
+struct guard_cpu;
+
+/* Page tables: the guard's own, and those of what the kernel sees. */
+struct x86_guard_tables {
+	struct list_head pages;		/* chained by their page->lru */
+	u64 root;			/* physical address of the first */
+	u32 count;
+};
+
+struct x86_guard {
+	struct list_head link;		/* x86_guard_mutex */
+	void *image;
+	unsigned int image_order;
+	void *idt;
+	void *ports;			/* which are not let through */
+	void *registers;		/* the same of MSRs */
+	void *blank;			/* stands for what is others' below 1 MiB */
+	struct x86_guard_tables own;
+	struct x86_guard_tables seen;	/* x86_guard_mutex, once there is a partition */
+	u32 cpu_count;
+	struct guard_cpu *cpu[SHIMOS_MAX_CPUS];
+	char reason[sizeof_field(struct partition, message)];
+};
+
+/* guard.c */
+int x86_guard_create(struct partition *p, struct complaint *c);
+void x86_guard_destroy(struct partition *p);
+void x86_guard_stage(struct partition *p);
+int x86_guard_start(struct partition *p, struct complaint *c);
+u64 x86_guard_host_bytes(const struct x86_guard *g);
+
+/* guard_seen.c: page tables.  May sleep. */
+int x86_guard_make_tables(struct x86_guard *g, struct partition *p);
+void x86_guard_free_tables(struct x86_guard *g);
+
+/* guard_maps.c */
+void x86_guard_fill_maps(struct x86_guard *g);
+
+/* guard_image.S */
+extern const u8 kloader_guard_image[], kloader_guard_image_end[];
+
+#endif
