@@ -27,7 +27,7 @@ _DISKS = _system("disks", "disk_faults", "disk_power", "disk_root")
 _NETS = _system("networks", "network_faults")
 _DEVICES = (*_DISKS, *_NETS, *_system("owner", "device_hostile", "device_unwanted"))
 _RT = _system("layer", "layer_protect", "rt", "rt_ikc", "rt_moves", "rt_partitions", "rt_protected")
-_LIFE = (*_system("life", "errors", "hostile", "ioctl", "kernels", "tool", "pci"), *_RT)
+_LIFE = (*_system("life", "guarded", "errors", "hostile", "ioctl", "kernels", "tool", "pci"), *_RT)
 
 #: Patterns of files (* fits slashes as well) and the tests that depend on them.
 MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
@@ -41,6 +41,8 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("kernel/backend/*", _DEVICES),
     ("kernel/virtio/*", _DEVICES),
     ("kernel/kloader/passthrough*", _system("pci", "life")),
+    ("kernel/kloader/guard/*", _system("guarded")),
+    ("kernel/kloader/arch/x86/guard*", _system("guarded")),
     ("kernel/*", ALL),
     ("tool/src/kml/*", _KML),
     ("tool/src/devices/*", (*_DEVICES, *_system("tool"))),
