@@ -80,13 +80,18 @@ static int ioctl_info(void *session, void *data, struct complaint *c)
 
 static int ioctl_check_create(const struct partition_kind *kind, u32 flags, struct complaint *c)
 {
+	int ret;
+
 	if (flags & SHIMOS_CREATE_PROTECTED & ~kind->flags)
 		return shimos_refuse(c, -EINVAL,
 				     "only a real-time partition can be protected from the host");
 	if (flags & SHIMOS_CREATE_GUARDED & ~kind->flags)
 		return shimos_refuse(c, -EINVAL,
 				     "a real-time partition is guarded always: it sees nothing but what is its own");
-	return shimos_door_check_flags(flags, kind->flags, c);
+	ret = shimos_door_check_flags(flags, kind->flags, c);
+	if (ret || !(flags & SHIMOS_CREATE_GUARDED))
+		return ret;
+	return kloader_arch_check_guard(c);
 }
 
 static int ioctl_create(void *session, void *data, struct complaint *c)
@@ -153,10 +158,6 @@ static int ioctl_pci_found(struct partition *p, void *data, struct complaint *c)
 
 	if (!p->kind->devices)
 		return shimos_refuse(c, -EINVAL, "'%s' shares a CPU and can have no device",
-				     p->name);
-	if (p->flags & SHIMOS_CREATE_GUARDED)
-		return shimos_refuse(c, -EINVAL,
-				     "'%s' is guarded and can have no PCI device: its DMA would reach what is not the partition's; run it without --guarded, or share the device",
 				     p->name);
 	return ioctl_check_permission(c) ?: shimos_door_check_flags(arg->flags, 0, c) ?:
 	       shimos_door_check_reserved(arg->reserved, c) ?: passthrough_give(p, arg, c);

@@ -116,6 +116,26 @@ def test_disk(machine: Machine, flavour: str) -> None:
     assert sum_of(machine, disk_of(machine, DISK)) == data
 
 
+def test_disk_of_a_guarded_one(machine: Machine) -> None:
+    """It reaches its device's registers by itself: nothing is left for a read or a write."""
+    disk = disk_of(machine, DISK)
+    data = fill(machine, disk, 8)
+    start(machine, flavour="6.12", more=f"--pci 0000:{DISK} --guarded")
+    web = machine.partition("web")
+    assert sum_of(web, "/dev/nvme0n1") == data
+    exits = show(machine)["exits"]
+    data = fill(web, "/dev/nvme0n1", 8)
+    now = show(machine)
+    assert (now["exits"], now["faults"]) == (exits, 0)
+    web.close()
+    machine.run("shimos kill web")
+    machine.run("shimos restart web", timeout=60)
+    assert sum_of(machine.partition("web"), "/dev/nvme0n1") == data
+    machine.partition("web").close()
+    remove(machine)
+    assert sum_of(machine, disk_of(machine, DISK)) == data
+
+
 def test_several_devices(machine: Machine) -> None:
     """On buses of their own and as functions of one, from a file."""
     devices = [SLOW_DISK, DISK, NIC, NIC2]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * I/O ports.  All are the machine's: what is written there goes nowhere, and what is read is
- * what an empty bus says.  One can be read: the clock, which a kernel asks for the time once.
+ * I/O ports.  All but those of devices that the partition was given are the machine's: what
+ * is written there goes nowhere, and what is read is what an empty bus says.  One can be
+ * read: the clock, which a kernel asks for the time once.
  */
 #include "local.h"
 

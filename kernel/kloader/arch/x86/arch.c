@@ -99,7 +99,7 @@ int kloader_arch_create(struct partition *p, struct complaint *c)
 	p->arch = x;
 	if (!(p->flags & SHIMOS_CREATE_GUARDED))
 		return 0;
-	ret = x86_guard_create(p, c);
+	ret = x86_guard_create(p);
 	if (ret)
 		kloader_arch_destroy(p);
 	return ret;
@@ -143,9 +143,7 @@ int kloader_arch_stage(struct partition *p, struct complaint *c)
 	if (ret)
 		return ret;
 	x86_write_page_tables(p);
-	if (x86_of(p)->guard)
-		x86_guard_stage(p);
-	return 0;
+	return x86_of(p)->guard ? x86_guard_stage(p) : 0;
 }
 
 enum shimos_cause kloader_arch_watch(struct partition *p)

@@ -108,13 +108,12 @@ static void x86_guard_fill_idt(struct x86_guard *g)
 		};
 }
 
-int x86_guard_create(struct partition *p, struct complaint *c)
+/* kloader_arch_check_guard() has nothing against it. */
+int x86_guard_create(struct partition *p)
 {
 	struct x86_guard *g;
-	int ret = kloader_arch_check_guard(c);
+	int ret;
 
-	if (ret)
-		return ret;
 	g = kzalloc(sizeof(*g), GFP_KERNEL);
 	if (!g)
 		return -ENOMEM;
@@ -223,7 +222,7 @@ static void x86_guard_fill_cpu(struct partition *p, u32 i)
 }
 
 /* Everything that a start needs, anew. */
-void x86_guard_stage(struct partition *p)
+int x86_guard_stage(struct partition *p)
 {
 	u64 *gdt = partition_at(p, X86_GUEST_GDT);
 	u32 i;
@@ -236,6 +235,7 @@ void x86_guard_stage(struct partition *p)
 	x86_of(p)->guard->reason[0] = '\0';
 	for (i = 0; i < p->cpu_count; i++)
 		x86_guard_fill_cpu(p, i);
+	return x86_guard_show_devices(x86_of(p)->guard, p);
 }
 
 /* The first one comes last: it finds the others at the mailbox. */

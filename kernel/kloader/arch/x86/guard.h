@@ -35,18 +35,20 @@ struct x86_guard {
 };
 
 /* guard.c */
-int x86_guard_create(struct partition *p, struct complaint *c);
+int x86_guard_create(struct partition *p);
 void x86_guard_destroy(struct partition *p);
-void x86_guard_stage(struct partition *p);
+int x86_guard_stage(struct partition *p);
 int x86_guard_start(struct partition *p, struct complaint *c);
 u64 x86_guard_host_bytes(const struct x86_guard *g);
 
 /* guard_seen.c: page tables.  May sleep. */
 int x86_guard_make_tables(struct x86_guard *g, struct partition *p);
+int x86_guard_show_devices(struct x86_guard *g, struct partition *p);
 void x86_guard_free_tables(struct x86_guard *g);
 
 /* guard_maps.c */
 void x86_guard_fill_maps(struct x86_guard *g);
+void x86_guard_allow_ports(struct x86_guard *g, u32 first, u32 last);
 
 /* guard_image.S */
 extern const u8 kloader_guard_image[], kloader_guard_image_end[];

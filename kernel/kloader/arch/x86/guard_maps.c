@@ -38,6 +38,15 @@ static void guard_maps_watch(u8 *map, u32 msr, u32 what)
 	map[base + bit / 8] |= what << bit % 8;
 }
 
+void x86_guard_allow_ports(struct x86_guard *g, u32 first, u32 last)
+{
+	u8 *map = g->ports;
+	u32 port;
+
+	for (port = first; port <= last; port++)
+		map[port / 8] &= ~BIT(port % 8);
+}
+
 void x86_guard_fill_maps(struct x86_guard *g)
 {
 	u32 i, msr;

@@ -14,6 +14,7 @@
 
 #include "../../arch.h"
 #include "guard.h"
+#include "pci.h"
 #include "../../guard/guard.h"
 
 #define SEEN_TOP		3	/* the root's level; pages of 4 KiB have 0 */
@@ -133,6 +134,43 @@ int x86_guard_make_tables(struct x86_guard *g, struct partition *p)
 	if (guard_seen_new_table(&g->own, &g->own.root) && guard_seen_new_table(&g->seen, &g->seen.root))
 		ret = guard_seen_fill_own(g, p) ?: guard_seen_fill(g, p);
 	list_add(&g->link, &x86_guards);
+	mutex_unlock(&x86_guard_mutex);
+	return ret;
+}
+
+/* A page of registers at the least: what else is in it comes with them. */
+static int guard_seen_show_bar(struct x86_guard *g, const struct resource *bar)
+{
+	u64 start = PAGE_ALIGN_DOWN(bar->start);
+
+	if (!bar->flags || bar->flags & IORESOURCE_UNSET || !bar->start)
+		return 0;
+	if (bar->flags & IORESOURCE_MEM)
+		return guard_seen_show(&g->seen, start, PAGE_ALIGN(bar->end + 1) - start);
+	if (bar->flags & IORESOURCE_IO)
+		x86_guard_allow_ports(g, bar->start, bar->end);
+	return 0;
+}
+
+/**
+ * x86_guard_show_devices() - let its kernel reach the devices that the partition was given
+ *
+ * Context: p->mutex is held, and it does not run.  May sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int x86_guard_show_devices(struct x86_guard *g, struct partition *p)
+{
+	struct passthrough *d;
+	int i, ret = 0;
+	u64 ecam;
+
+	mutex_lock(&x86_guard_mutex);
+	list_for_each_entry(d, &p->passthrough, link) {
+		if (!ret && passthrough_first_of_bus(d) && !x86_bus_ecam(d->pdev->bus, &ecam))
+			ret = guard_seen_show(&g->seen, ecam, X86_BUS_ECAM_LEN);
+		for (i = 0; !ret && i <= PCI_ROM_RESOURCE; i++)
+			ret = guard_seen_show_bar(g, &d->pdev->resource[i]);
+	}
 	mutex_unlock(&x86_guard_mutex);
 	return ret;
 }
