@@ -95,6 +95,17 @@ fn protection_is_for_a_shared_cpu() {
 }
 
 #[test]
+fn guarding_is_for_cpus_of_its_own() {
+    let line = "shimos run web --memory 1G --guarded";
+    let error = parse(&format!("{line} --share-cpus 1")).unwrap_err();
+    assert!(error.contains("cannot be used with"), "{error}");
+    let Command::Run(run) = parse(&format!("{line} --cpus 2")).unwrap().command else {
+        panic!()
+    };
+    assert!(run.guarded && !run.protected);
+}
+
+#[test]
 fn devices() {
     let cli = parse("shimos run web --disk /dev/vdb --disk a.img,ro --net br0").unwrap();
     let Command::Run(run) = cli.command else {

@@ -298,6 +298,32 @@ mod tests {
     }
 
     #[test]
+    fn a_guarded_one() {
+        let mut status = fake::status("web");
+        assert!(!text(&status).contains("guarded"));
+        status.guarded = true;
+        status.exits = 42;
+        for (faults, words) in [
+            (0, "yes; left 42 times"),
+            (1, "; it went astray once"),
+            (2, "; it went astray 2 times"),
+        ] {
+            status.faults = faults;
+            let shown = text(&status);
+            let mut lines = shown.lines();
+            assert!(
+                lines.any(|l| l.starts_with("guarded:") && l.ends_with(words)),
+                "{shown}"
+            );
+        }
+        let shown = serde_json::to_value(json(&status, &[], None)).unwrap();
+        assert_eq!(
+            (&shown["guarded"], &shown["exits"]),
+            (&true.into(), &42.into())
+        );
+    }
+
+    #[test]
     fn a_silent_one() {
         let mut status = fake::status("web");
         status.silent_ns = 7_500_000_000;

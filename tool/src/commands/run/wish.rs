@@ -315,6 +315,23 @@ mod tests {
     }
 
     #[test]
+    fn guarding() {
+        let line = "web --memory 1G";
+        let guarded = |more: &str| wish(&format!("{line} {more}")).map(|w| w.guarded);
+        assert_eq!(guarded("--cpus 2"), Ok(false));
+        assert_eq!(guarded("--cpus 2 --guarded"), Ok(true));
+        for (text, expected) in [("true", true), ("false", false)] {
+            let file = file(&format!("cpus='2'\nguarded={text}\n"));
+            let path = file.path().display();
+            assert_eq!(guarded(&format!("-f {path}")), Ok(expected));
+            assert_eq!(guarded(&format!("-f {path} --guarded")), Ok(true));
+            // false is no wish
+            let refused = guarded(&format!("-f {path} --share-cpus 1")).is_err();
+            assert_eq!(refused, expected);
+        }
+    }
+
+    #[test]
     fn protection() {
         let protected = |line: &str| wish(&format!("ctl --memory 8M {line}")).map(|w| w.protected);
         assert_eq!(protected("--share-cpus 1"), Ok(false));
