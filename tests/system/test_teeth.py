@@ -24,6 +24,7 @@ from tests.system import (
     test_disk_faults,
     test_disks,
     test_errors,
+    test_guarded,
     test_hostile,
     test_ikc_user,
     test_ioctl,
@@ -251,6 +252,31 @@ TEETH = [
         mutation("kernel/virtio/fail.c", _FAIL, _SLEEP + _FAIL),
         "a request failed after",
         **test_owner.pytestmark.kwargs,
+    ),
+    tooth(
+        "guarded-and-sees-all",
+        test_guarded.test_stores_to_what_is_not_its_own,
+        mutation(
+            "kernel/kloader/arch/x86/guard_seen.c",
+            "\tint ret = guard_seen_show_low(g, p) ?:",
+            "\tint ret = guard_seen_show(&g->seen, SZ_4G, SZ_2G) ?: guard_seen_show_low(g, p) ?:",
+        ),
+        "assert 0 == 139",
+        one_thread=True,
+    ),
+    tooth(
+        "guarded-and-has-all-ports",
+        test_guarded.test_ports,
+        mutation("kernel/kloader/arch/x86/guard_maps.c", "memset(g->ports, 0xff,", "memset(g->ports, 0x00,"),
+        "the machine died",
+        one_thread=True,
+    ),
+    tooth(
+        "triple-fault-kept-quiet",
+        test_guarded.test_triple_fault,
+        mutation("kernel/kloader/guard/exit.c", "exit_end(cpu, GUARD_SHUTDOWN,", "exit_end(cpu, GUARD_RUNS,"),
+        "wait_for",
+        one_thread=True,
     ),
 ]
 

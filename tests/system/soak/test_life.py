@@ -37,17 +37,19 @@ TRACES = "find /sys/class/shimos /sys/devices /proc/driver /dev -path '*shimos*'
 
 @dataclass
 class Start:
-    """A partition that is to be started and ended."""
+    """A partition that is to be started and ended; guarded or not."""
 
     name: str
     cpus: str
     flavour: str
     way: str
     moment: float
+    guarded: bool = False
 
     def command(self, machine: Machine) -> str:
         """Return the shell's words that start it, and kill what starts it if that is the way."""
-        words = run_command(machine, self.name, self.flavour, self.cpus, "256M")
+        more = "--guarded" if self.guarded else ""
+        words = run_command(machine, self.name, self.flavour, self.cpus, "256M", more)
         log = f"/tmp/{self.name}.log"
         if self.way == "kill-tool":
             # not timeout(1): it would kill itself too
@@ -129,7 +131,10 @@ def plan(dice: random.Random) -> Iterator[list[Start]]:
     ways = itertools.chain.from_iterable(dice.sample(list(WAYS), len(WAYS)) for _ in itertools.count())
     while True:
         lanes = dice.sample(LANES, dice.randint(1, len(LANES)))
-        yield [Start(name, cpus, dice.choice(FLAVOURS), next(ways), dice.random()) for name, cpus in lanes]
+        yield [
+            Start(name, cpus, dice.choice(FLAVOURS), next(ways), dice.random(), dice.random() < 0.5)
+            for name, cpus in lanes
+        ]
 
 
 def run_all(machine: Machine, starts: list[Start]) -> None:
@@ -156,7 +161,7 @@ def test_soak(fresh_machine: Machine) -> None:
     looked = 0
     for starts in plan(dice):
         # Shown when something fails, and with -s.
-        print(f"start {done.total() + 1}: " + ", ".join(f"{s.name} {s.flavour} {s.way}" for s in starts), flush=True)
+        print(f"start {done.total() + 1}: {starts}", flush=True)
         run_all(fresh_machine, starts)
         done.update(start.way for start in starts)
         if done.total() >= ROUNDS or done.total() - looked >= LOOK_EVERY:
