@@ -196,7 +196,14 @@ def test_ports(machine: Machine) -> None:
 
 def test_registers(machine: Machine) -> None:
     """It can neither become a host of virtual machines nor move its interrupt controller."""
-    refused_msrs = ("0xc0010114 0", "0xc0010117 0x1000", "0xc0000080 0x1d01", "0x1b 0xfee01900", "0x1b 0xfee00d00")
+    refused_msrs = (
+        "0xc0010114 0",
+        "0xc0010117 0x1000",
+        "0xc0000080 0x1d01",
+        "0x1b 0xfee01900",
+        "0x1b 0xfee00d00",
+        "0x40000000 1",
+    )
     with guarded(machine) as web:
         for command in refused_msrs:
             assert astray(web, f"msr {command}") == 1, command
@@ -281,6 +288,29 @@ def test_disk(machine: Machine) -> None:
     remove(machine)
     before.assert_back()
     machine.run("rmmod brd")
+    machine.assert_dmesg_clean()
+
+
+def test_beside_virtual_machines(fresh_machine: Machine) -> None:
+    """The host's KVM has SVM on all CPUs but those that are given away, and has it on these again afterwards."""
+    machine = fresh_machine
+    before = Resources(machine)
+    machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/shimos_astray.ko")
+    machine.run("modprobe kvm_amd")
+    hold = "import fcntl, os, time; vm = fcntl.ioctl(os.open('/dev/kvm', 2), 0xAE01, 0); time.sleep(1000)"
+    machine.run(f'python3 -c "{hold}" & echo $! >/tmp/vm; until ls -l /proc/$!/fd | grep -q kvm-vm; do sleep 0.1; done')
+    assert seen(machine, EFER) & SVME
+    run_guarded(machine)
+    web = machine.partition("web")
+    web.run("insmod /shimos_astray.ko")
+    assert crash(machine, web, "triple").startswith("triple fault")
+    web.close()
+    remove(machine)
+    assert seen(machine, EFER) & SVME and seen(machine, HSAVE)
+    machine.run(
+        "kill $(cat /tmp/vm); while [ -e /proc/$(cat /tmp/vm) ]; do sleep 0.1; done; rmmod kvm_amd shimos_astray"
+    )
+    before.assert_back()
     machine.assert_dmesg_clean()
 
 

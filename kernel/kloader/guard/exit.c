@@ -10,7 +10,7 @@ static _Noreturn void exit_end(struct guard_cpu *cpu, enum guard_why why, u64 at
 {
 	GUARD_WRITE(cpu->at, at);
 	GUARD_WRITE(cpu->info, info);
-	/* pairs with the acquire in x86_guard_ended() */
+	/* pairs with the acquire in kloader_arch_guard_ended() */
 	__atomic_store_n(&cpu->why, (u32)why, __ATOMIC_RELEASE);
 	/* INIT waits while GIF is clear */
 	asm volatile("stgi");

@@ -89,7 +89,7 @@ struct guard_cpu {
 
 _Static_assert(__builtin_offsetof(struct guard_cpu, idt) == GUARD_IDT, "GUARD_IDT");
 
-/* What the maps of ports and MSRs have: a bit a port, two an MSR. */
+/* Registers of the processor that both sides name, besides SVM's. */
 #define GUARD_MSR_APIC_BASE	0x1b
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the guard's files share.  Calls go down: exit.c; ports.c and msr.c; state.h. */
+/* What the guard's files share.  Calls go down: exit.c; ports.c and msr.c. */
 #ifndef _KLOADER_GUARD_LOCAL_H
 #define _KLOADER_GUARD_LOCAL_H
 

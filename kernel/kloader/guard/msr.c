@@ -8,6 +8,7 @@
 #define MSR_LEN			2	/* of RDMSR and WRMSR */
 #define MSR_IS_WRITE		1	/* EXITINFO1 */
 
+#define MSR_RANGE		0x2000u	/* so many in each range of the map */
 #define MSR_EFER_LMA		(1ull << 10)
 /* VM_CR: no virtual machines, and that for good. */
 #define MSR_VM_CR_LOCKED	((1ull << 4) | (1ull << 3))
@@ -39,6 +40,14 @@ static int msr_read(struct guard_cpu *cpu, u32 msr, u64 *value)
 	return 0;
 }
 
+/* Only three ranges have a map; in the others there is nothing, as far as anybody knows. */
+static int msr_is_known(u32 msr)
+{
+	u32 range = msr & ~(MSR_RANGE - 1);
+
+	return range == 0 || range == 0xc0000000 || range == 0xc0010000;
+}
+
 /* What is the machine's stays as it is; a kernel that boots writes some of it, as it is. */
 static int msr_write(struct guard_cpu *cpu, u32 msr, u64 value)
 {
@@ -56,7 +65,7 @@ static int msr_write(struct guard_cpu *cpu, u32 msr, u64 value)
 	case SVM_MSR_VM_HSAVE_PA:
 		return 0;
 	}
-	return msr <= 0xc001ffff;
+	return msr_is_known(msr);
 }
 
 void guard_msr(struct guard_cpu *cpu)
