@@ -137,7 +137,7 @@ int guest_make(struct spumone_guest *g, const struct spumone_rt *rt, struct comp
 	ret = guest_map(g, &asked);
 	if (!ret) {
 		guest_fill(g, rt, &asked);
-		ret = area_show(g);
+		ret = area_show(g) ?: record_show(g, rt);
 	}
 	if (!ret)
 		return 0;

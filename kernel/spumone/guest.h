@@ -35,4 +35,15 @@ struct guest_image {
 int guest_elf_parse(const void *image, u64 len, u64 end, struct guest_image *out,
 		    struct complaint *c);
 
+/**
+ * guest_elf_page() - what a page of a segment's holds when it is new
+ * @image: its file, as it was parsed
+ * @s: the segment
+ * @at: the page's address, in the segment
+ * @page: gets PAGE_SIZE bytes
+ *
+ * Context: any.
+ */
+void guest_elf_page(const void *image, const struct guest_segment *s, u64 at, void *page);
+
 #endif

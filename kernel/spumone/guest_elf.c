@@ -118,3 +118,12 @@ int guest_elf_parse(const void *image, u64 len, u64 end, struct guest_image *out
 				     out->entry);
 	return 0;
 }
+
+void guest_elf_page(const void *image, const struct guest_segment *s, u64 at, void *page)
+{
+	u64 from = max(at, s->address), to = min(at + PAGE_SIZE, s->address + s->stored);
+
+	memset(page, 0, PAGE_SIZE);
+	if (from < to)
+		memcpy(page + (from - at), image + s->offset + (from - s->address), to - from);
+}

@@ -176,6 +176,25 @@ void protect_change_guests(void (*change)(void))
 	protect_shrink();
 }
 
+/* The same in two steps, whatever it takes: until the second one they can be changed. */
+void protect_open_guests(void)
+{
+	protect_guests_open = true;
+	protect_shrink();
+}
+
+void protect_close_guests(void)
+{
+	protect_guests_open = false;
+	protect_shrink();
+}
+
+/* The processor remembers no address on a CPU under the layer, neither Linux's nor its RTOS's. */
+void protect_flush(unsigned int cpu)
+{
+	smp_call_function_single(cpu, protect_tell_here, &protect_tables, 1);
+}
+
 /* All CPUs that are online are under the layer: it hides itself. */
 int protect_begin(void)
 {

@@ -3,8 +3,8 @@
  * The Linux side of SPUMONE: puts the layer under CPUs of the running kernel and takes
  * it away again.  This header is what its files share.
  *
- * Calls go down: main.c; rt.c, guard.c and hotplug.c; launch.c; turns.c; protect.c; clock.c,
- * guest.c and image.c; area.c; the architecture.
+ * Calls go down: main.c; rt.c, guard.c and hotplug.c; launch.c and watch.c; turns.c; protect.c;
+ * clock.c, guest.c and image.c; area.c and record.c; the architecture.
  */
 #ifndef _SPUMONE_H
 #define _SPUMONE_H
@@ -126,6 +126,9 @@ void area_add(unsigned int chunk, u64 physical);
 void area_forget(void);
 int area_show(struct spumone_guest *g);
 
+/* record.c: what one that watches another shares with its starter */
+int record_show(struct spumone_guest *g, const struct spumone_rt *rt);
+
 /* protect.c: what Linux sees of memory, on CPUs under which the layer is */
 bool protect_on(void);
 int protect_begin(void);
@@ -133,6 +136,9 @@ void protect_end(void);
 int protect_renew(void);
 void protect_shrink(void);
 void protect_change_guests(void (*change)(void));
+void protect_open_guests(void);
+void protect_close_guests(void);
+void protect_flush(unsigned int cpu);
 void protect_leaves(struct spumone_cpu *s);
 int protect_look(int (*visit)(void *arg, u64 start, u64 size), void *arg);
 u64 protect_faults(void);

@@ -9,6 +9,7 @@ struct complaint;
 struct layer_late;
 struct layer_rt;
 struct layer_shared;
+struct shimos_rt_page;
 
 /**
  * struct spumone_share - how an RTOS shares its CPU
@@ -32,6 +33,9 @@ struct spumone_share {
  * @hidden: bytes from @memory on that this kernel does not see until spumone_rt_stop(), at
  *	least @size, but for the boot record and the last SHIMOS_SHARED_SIZE of @size; whole
  *	pages; 0: none
+ * @watch: if it watches another one: vmalloc()ed, a page for its struct shimos_rt_report, and
+ *	the caller's struct shimos_rt_watch behind that; else NULL
+ * @watch_size: bytes of @watch, whole pages
  */
 struct spumone_rt {
 	void *memory;
@@ -39,6 +43,8 @@ struct spumone_rt {
 	const void *image;
 	u64 len;
 	u64 hidden;
+	void *watch;
+	u64 watch_size;
 };
 
 /**
@@ -254,6 +260,40 @@ void spumone_rt_hear(int number, u64 bell);
  * Return: a SHIMOS_BELL.
  */
 u64 spumone_rt_bell(unsigned int cpu);
+
+/**
+ * spumone_rt_fixed() - what nobody may change in an RTOS's memory, and what it holds
+ * @image: see uapi/shimos_rt.h; it has been checked for @size
+ * @len: its bytes
+ * @size: bytes of memory that it will have
+ * @to: all pages that it can read or run only, as the image has them; room for @room
+ *
+ * Context: may sleep.
+ * Return: how many there are, more than @room or not, or an error.
+ */
+int spumone_rt_fixed(const void *image, u64 len, u64 size, struct shimos_rt_page *to, u32 room);
+
+/**
+ * spumone_rt_watch() - let an RTOS read some pages of memory at SHIMOS_RT_WATCH
+ * @number: it was started with a &spumone_rt.watch
+ * @memory: where address 0 of the pages is, physically
+ * @pages: their addresses
+ * @count: how many
+ *
+ * Context: may sleep.
+ * Return: 0; -ENOENT: it does not run; -ENOMEM: it sees none of them.
+ */
+int spumone_rt_watch(int number, u64 memory, const struct shimos_rt_page *pages, u32 count);
+
+/**
+ * spumone_rt_unwatch() - the counterpart of spumone_rt_watch(), with the same pages
+ *
+ * The RTOS may go on reading there, and finds zeros.  It remembers nothing of the memory
+ * when this returns.
+ *
+ * Context: may sleep.
+ */
+void spumone_rt_unwatch(int number, const struct shimos_rt_page *pages, u32 count);
 
 /**
  * spumone_rt_share() - let every RTOS see one more chunk of IKC's area

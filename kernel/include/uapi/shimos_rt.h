@@ -37,6 +37,11 @@
  * output while @watchers is not 0; @message for its last words; and @request: by
  * SHIMOS_REQUEST_POWEROFF and the bell it is asked to end, which it does by
  * SHIMOS_RT_CALL_END.
+ *
+ * If struct shimos_rt_boot.watch is not 0 it watches another program: a page that is at
+ * address A there can be read at SHIMOS_RT_WATCH + A, if it is one of those that nobody may
+ * change.  Which these are, and what they shall hold, is in struct shimos_rt_watch; what it
+ * finds it says in struct shimos_rt_report, and rings the host.
  */
 #ifndef _UAPI_SHIMOS_RT_H
 #define _UAPI_SHIMOS_RT_H
@@ -56,6 +61,13 @@
 /* Above all memory: IKC's area. */
 #define SHIMOS_RT_IKC		0x40000000
 
+/* Above that, of one that watches: the other's memory, and the records of both sides. */
+#define SHIMOS_RT_WATCH		0x80000000
+#define SHIMOS_RT_REPORT	0xc0000000
+#define SHIMOS_RT_WATCH_LIST	0xc0001000
+#define SHIMOS_RT_WATCH_PAGES	4096	/* the most that can be watched */
+#define SHIMOS_RT_DIGEST	32	/* bytes of a SHA-256 */
+
 #define SHIMOS_RT_CODE_SELECTOR	0x08
 #define SHIMOS_RT_DATA_SELECTOR	0x10
 
@@ -73,7 +85,31 @@ struct shimos_rt_boot {
 	__u64 cycles_per_second;	/* of RDTSC */
 	__u64 bell;		/* its own, as IKC's table wants it: a SHIMOS_BELL */
 	__u32 ikc_chunks;	/* how many it can use; grows before IKC's table says so */
-	__u32 reserved;
+	__u32 watch;		/* not 0: it watches another program */
+};
+
+/* A page of the other's, and what it shall hold. */
+struct shimos_rt_page {
+	__u64 address;		/* there */
+	__u8 digest[SHIMOS_RT_DIGEST];
+};
+
+/* At SHIMOS_RT_WATCH_LIST, the host's, to be read only. */
+struct shimos_rt_watch {
+	/*
+	 * Odd while there is nothing to be watched.  Whoever has read something by this record
+	 * looks again: if it is another one now, what was read means nothing.
+	 */
+	__u32 generation;
+	__u32 count;		/* of pages */
+	struct shimos_rt_page pages[SHIMOS_RT_WATCH_PAGES];
+};
+
+/* At SHIMOS_RT_REPORT, the program's; what is behind it in its page means nothing. */
+struct shimos_rt_report {
+	/* generation << 32 | number of a page in the list that is not what it shall be; 0: none */
+	__u64 found;
+	__u64 rounds;		/* times that it has been through the list */
 };
 
 /*

@@ -96,7 +96,7 @@ static void test_many(void)
 /* Whatever is in the headers: what is taken can be copied, and keeps the promises. */
 static void test_mutations(void)
 {
-	u8 image[SIZE] __attribute__((aligned(8)));
+	u8 image[SIZE] __attribute__((aligned(8))), page[4096];
 	const struct guest_segment *s;
 	struct guest_image out;
 	struct complaint c;
@@ -117,9 +117,38 @@ static void test_mutations(void)
 			CHECK(s->from >= SHIMOS_RT_FIRST && s->to <= END && s->from < s->to);
 			CHECK(s->address >= s->from && s->address + s->stored <= s->to);
 			CHECK(!(s->write && s->run));
+			guest_elf_page(image, s, s->from, page);
 		}
 	}
 	CHECK(taken > 1000);
+}
+
+/* The text begins at 64 in its page and has 2048 bytes; its data come later, and end in zeros. */
+static void test_pages(void)
+{
+	u8 image[SIZE] __attribute__((aligned(8))), page[4096], zeros[4096] = { 0 };
+	Elf64_Phdr *ph = (void *)(image + sizeof(Elf64_Ehdr));
+	const struct guest_segment *s;
+	struct guest_image out;
+	struct complaint c;
+
+	make_image(image);
+	memset(image + 1024, 0xa5, 2560);
+	ph[0].p_vaddr = ph[0].p_paddr = SZ_1M + 64;
+	ph[1].p_vaddr = ph[1].p_paddr = SZ_1M + 8192 - 256;
+	CHECK(parse(image, SIZE, &out, &c) == 0 && out.count == 2);
+	s = &out.segments[0];
+	guest_elf_page(image, s, s->from, page);
+	CHECK(!memcmp(page, zeros, 64) && !memcmp(page + 64, image + 1024, 2048));
+	CHECK(!memcmp(page + 64 + 2048, zeros, 4096 - 64 - 2048));
+	/* one that goes on in the next page, and has nothing of the file in the one after that */
+	s = &out.segments[1];
+	guest_elf_page(image, s, s->from, page);
+	CHECK(!memcmp(page, zeros, 3840) && !memcmp(page + 3840, image + 3072, 256));
+	guest_elf_page(image, s, s->from + 4096, page);
+	CHECK(!memcmp(page, image + 3328, 256) && !memcmp(page + 256, zeros, 3840));
+	guest_elf_page(image, s, s->from + 8192, page);
+	CHECK(!memcmp(page, zeros, 4096));
 }
 
 void test_guest(void)
@@ -156,5 +185,6 @@ void test_guest(void)
 	refused(empty, "entry");
 	refused(entry_in_data, "entry");
 	test_many();
+	test_pages();
 	test_mutations();
 }

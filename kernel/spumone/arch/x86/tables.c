@@ -88,20 +88,26 @@ int spumone_arch_hide(struct spumone_tables *t, u64 start, u64 size)
 
 /*
  * Every address is what it is physically.  Behind the boot record are a table for all, one
- * for its first GiBs, one for its memory and one for IKC's area.
+ * for its first GiBs, one for its memory, one for IKC's area, and two for what it watches.
  */
 void spumone_arch_prepare_guest(struct spumone_guest *g)
 {
 	const u64 flags = TABLES_PRESENT | TABLES_WRITE, top = SHIMOS_RT_BOOT + PAGE_SIZE;
 	u64 *table = g->memory + top, *gibs = table + TABLES_ENTRIES;
-	u64 *memory = gibs + TABLES_ENTRIES, *area = memory + TABLES_ENTRIES, at;
+	u64 *memory = gibs + TABLES_ENTRIES, *area = memory + TABLES_ENTRIES;
+	u64 *watch = area + TABLES_ENTRIES, *record = watch + TABLES_ENTRIES, at;
 
 	g->start.tables = top;
 	table[0] = (top + PAGE_SIZE) | flags;
 	gibs[0] = (top + 2 * PAGE_SIZE) | flags;
 	gibs[SHIMOS_RT_IKC / PUD_SIZE] = (top + 3 * PAGE_SIZE) | flags;
+	gibs[SHIMOS_RT_WATCH / PUD_SIZE] = (top + 4 * PAGE_SIZE) | flags;
+	gibs[SHIMOS_RT_REPORT / PUD_SIZE] = (top + 5 * PAGE_SIZE) | flags;
 	for (at = 0; at < g->size; at += PMD_SIZE)
 		*memory++ = at | flags | TABLES_LARGE;
 	for (at = 0; at < IKC_MAX_CHUNKS * IKC_CHUNK_SIZE; at += PMD_SIZE)
 		*area++ = (SHIMOS_RT_IKC + at) | flags | TABLES_LARGE;
+	for (at = 0; at < SHIMOS_RT_MAX_MEMORY; at += PMD_SIZE)
+		*watch++ = (SHIMOS_RT_WATCH + at) | flags | TABLES_LARGE;
+	*record = SHIMOS_RT_REPORT | flags | TABLES_LARGE;
 }

@@ -3,6 +3,7 @@
 #ifndef _LAYER_LINUX_TYPES_H
 #define _LAYER_LINUX_TYPES_H
 
+typedef unsigned char __u8;
 typedef unsigned int __u32;
 typedef unsigned long long __u64;
 
