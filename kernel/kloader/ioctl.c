@@ -78,10 +78,18 @@ static int ioctl_info(void *session, void *data, struct complaint *c)
 	return 0;
 }
 
-static int ioctl_check_create(const struct partition_kind *kind, u32 flags, struct complaint *c)
+static int ioctl_check_create(const struct partition_kind *kind, const struct shimos_create *arg,
+			      struct complaint *c)
 {
+	u32 flags = arg->flags;
 	int ret;
 
+	if (kind != &kind_rt && (arg->watch[0] || flags & SHIMOS_CREATE_RENEW))
+		return shimos_refuse(c, -EINVAL,
+				     "only a real-time partition can watch another, or be watched");
+	if (strnlen(arg->watch, sizeof(arg->watch)) == sizeof(arg->watch))
+		return shimos_refuse(c, -ENAMETOOLONG,
+				     "the name of whom it shall watch has no end");
 	if (flags & SHIMOS_CREATE_PROTECTED & ~kind->flags)
 		return shimos_refuse(c, -EINVAL,
 				     "only a real-time partition can be protected from the host");
@@ -104,7 +112,7 @@ static int ioctl_create(void *session, void *data, struct complaint *c)
 	if (!kind)
 		return shimos_refuse(c, -EINVAL, "there is no kind %u of partitions", arg->kind);
 	ret = ioctl_check_permission(c) ?: kind->check_host(c) ?:
-	      ioctl_check_create(kind, arg->flags, c) ?:
+	      ioctl_check_create(kind, arg, c) ?:
 	      shimos_door_check_reserved(arg->reserved, c) ?: kind->check_share(arg, c);
 	if (ret)
 		return ret;

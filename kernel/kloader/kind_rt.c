@@ -54,6 +54,11 @@ static bool kind_rt_protected(const struct partition *p)
 	return p->flags & SHIMOS_CREATE_PROTECTED;
 }
 
+int kind_rt_number(const struct partition *p)
+{
+	return p->rt->number;
+}
+
 /* ---- its CPU ---- */
 
 static int kind_rt_take_cpu(u32 cpu, struct complaint *c)
@@ -128,10 +133,15 @@ static int kind_rt_create(struct partition *p, struct complaint *c)
 	if (p->cpu_count != 1)
 		return shimos_refuse(c, -EINVAL, "%u CPUs given; a real-time partition shares one",
 				     p->cpu_count);
+	ret = monitor_create(p, c);
+	if (ret)
+		return ret;
 	p->rt = kzalloc(sizeof(*p->rt), GFP_KERNEL);
 	ret = p->rt ? kind_rt_join(p, c) : -ENOMEM;
-	if (ret)
-		kfree(p->rt);
+	if (!ret)
+		return 0;
+	kfree(p->rt);
+	monitor_destroy(p);
 	return ret;
 }
 
@@ -140,13 +150,14 @@ static void kind_rt_destroy(struct partition *p)
 	spumone_rt_free(p->rt->number);
 	kind_rt_unprotect(p);
 	kind_rt_give_cpu(p->cpus[0]);
+	monitor_destroy(p);
 	kfree(p->rt);
 	p->rt = NULL;
 }
 
 static u64 kind_rt_host_bytes(const struct partition *p)
 {
-	return sizeof(*p->rt);
+	return sizeof(*p->rt) + monitor_host_bytes(p);
 }
 
 /* ---- its image ---- */
@@ -174,7 +185,8 @@ static int kind_rt_fill(struct partition *p, struct file *image, u64 size, struc
 	if (ret)
 		return ret;
 	ret = image_read_kernel(image, partition_at(p, l.stash), size, "image", c) ?:
-	      spumone_rt_check(partition_at(p, l.stash), size, l.stash, c);
+	      spumone_rt_check(partition_at(p, l.stash), size, l.stash, c) ?:
+	      monitor_load(p, partition_at(p, l.stash), size, l.stash);
 	if (ret)
 		return ret;
 	p->layout = l;
@@ -231,13 +243,18 @@ static int kind_rt_start(struct partition *p, struct complaint *c)
 		.image	= partition_at(p, p->layout.stash),
 		.len	= p->image.size,
 	};
+	int ret;
 
 	p->rt->reason[0] = '\0';
 	if (kind_rt_protected(p)) {
 		rt.hidden = p->ranges[0].size;
 		kind_rt_hide(p, true);
 	}
-	return spumone_rt_start(p->rt->number, &rt, c);
+	monitor_prepare(p, &rt);
+	ret = spumone_rt_start(p->rt->number, &rt, c);
+	if (!ret)
+		monitor_started(p);
+	return ret;
 }
 
 /* The host's own, which can be interrupted only by what it would take away. */
@@ -251,8 +268,11 @@ static int kind_rt_park(struct partition *p)
 
 	spumone_rt_state(rt->number, &rt->last);
 	rt->late = *spumone_rt_late(rt->number);
+	monitor_ends(p);
 	if (rt->last.state == LAYER_RT_CRASHED)
 		spumone_rt_reason(&rt->last, rt->reason, sizeof(rt->reason));
+	else if (rt->last.state == LAYER_RT_RUNS && monitor_changed(p))
+		monitor_reason(p, rt->reason, sizeof(rt->reason));
 	spumone_rt_stop(rt->number);	/* if it was started */
 	kind_rt_hide(p, false);
 	return 0;
@@ -279,6 +299,7 @@ static enum shimos_cause kind_rt_ended(struct partition *p)
 {
 	struct layer_rt now;
 
+	monitor_look(p);
 	spumone_rt_state(p->rt->number, &now);
 	switch (now.state) {
 	case LAYER_RT_CRASHED:
@@ -287,7 +308,7 @@ static enum shimos_cause kind_rt_ended(struct partition *p)
 		return now.why == SHIMOS_RT_END_STOPPED ? SHIMOS_CAUSE_POWEROFF :
 							  SHIMOS_CAUSE_FAILED;
 	}
-	return SHIMOS_CAUSE_NONE;
+	return monitor_changed(p) ? SHIMOS_CAUSE_CHANGED : SHIMOS_CAUSE_NONE;
 }
 
 static const char *kind_rt_words(struct partition *p)
@@ -466,7 +487,7 @@ int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c)
 
 const struct partition_kind kind_rt = {
 	.number		= SHIMOS_KIND_RT,
-	.flags		= SHIMOS_CREATE_RESTART | SHIMOS_CREATE_PROTECTED,
+	.flags		= SHIMOS_CREATE_RESTART | SHIMOS_CREATE_PROTECTED | SHIMOS_CREATE_RENEW,
 	.memory_min	= MEMORY_ALIGN,
 	.memory_max	= SHIMOS_RT_MAX_MEMORY,
 	.one_range	= true,

@@ -3,7 +3,7 @@
  * KLoader: makes, loads, starts, stops and destroys partitions (SHIMOS 2009,
  * section 2.4).  This header is what its files share.
  *
- * Calls go down: ioctl.c and main.c; partition.c; life.c; kind_linux.c and kind_rt.c;
+ * Calls go down: ioctl.c and main.c; partition.c; life.c; kind_linux.c and kind_rt.c; monitor.c;
  * image.c, passthrough.c, console.c; state.c and table.c; cpus.c and memory.c.
  */
 #ifndef _KLOADER_H
@@ -45,6 +45,7 @@ struct image {
 
 struct session;
 struct partition;
+struct spumone_rt;
 
 /**
  * struct partition_kind - what runs in a partition, as far as the life cycle asks
@@ -152,6 +153,8 @@ struct partition {
 	u32 ikc_life;			/* of the last start */
 	void *arch;			/* the architecture's own */
 	struct kind_rt *rt;		/* kind_rt.c's own */
+	struct monitor *monitor;	/* monitor.c's own, of a real-time partition */
+	char watches[SHIMOS_NAME_LEN];	/* whom it watches, constant; empty: nobody */
 	u64 budget_ns, period_ns;	/* of one that shares a CPU, constant; else 0 */
 	u32 priority;			/* the same */
 
@@ -236,6 +239,21 @@ extern const struct partition_kind kind_rt;
 int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c);
 int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c);
 int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c);
+/* The layer's number of it. */
+int kind_rt_number(const struct partition *p);
+
+/* monitor.c: real-time partitions that watch others */
+int monitor_create(struct partition *p, struct complaint *c);
+void monitor_destroy(struct partition *p);
+u64 monitor_host_bytes(const struct partition *p);
+int monitor_load(struct partition *p, const void *image, u64 len, u64 size);
+void monitor_prepare(struct partition *p, struct spumone_rt *rt);
+void monitor_started(struct partition *p);
+void monitor_ends(struct partition *p);
+void monitor_look(struct partition *p);
+bool monitor_changed(struct partition *p);
+void monitor_reason(struct partition *p, char *to, size_t size);
+void monitor_status(struct partition *p, struct shimos_status *out);
 
 /* cpus.c */
 int cpus_init(void);

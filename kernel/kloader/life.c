@@ -209,7 +209,8 @@ int life_start(struct partition *p, u32 flags, struct complaint *c)
 static void life_end(struct partition *p, enum shimos_cause cause)
 {
 	bool crashed = cause == SHIMOS_CAUSE_PANIC || cause == SHIMOS_CAUSE_RESET ||
-		       cause == SHIMOS_CAUSE_FAULT || cause == SHIMOS_CAUSE_FAILED;
+		       cause == SHIMOS_CAUSE_FAULT || cause == SHIMOS_CAUSE_FAILED ||
+		       cause == SHIMOS_CAUSE_CHANGED;
 	bool halted;
 
 	lockdep_assert_held(&p->mutex);
@@ -340,6 +341,9 @@ static void life_became_ready(struct partition *p, u32 agent)
 	p->ready_ns = p->heartbeat_ns = ktime_get_ns();
 	p->kind->settle(p);
 	state_set(p, SHIMOS_RUNNING);
+	if (p->starts > 1)
+		pr_info("%s: running again, ready after %llu us\n", p->name,
+			(p->ready_ns - p->started_ns) / NSEC_PER_USEC);
 }
 
 static void life_restart(struct partition *p)
@@ -351,13 +355,21 @@ static void life_restart(struct partition *p)
 	down_read(&life_gate);
 	mutex_lock(&p->mutex);
 	/* unless somebody was quicker */
-	if (!p->gone && p->state == SHIMOS_STOPPED)
+	if (!p->gone && (p->state == SHIMOS_STOPPED || p->state == SHIMOS_CRASHED))
 		ret = life_start_locked(p, 0, &c);
 	mutex_unlock(&p->mutex);
 	up_read(&life_gate);
 	if (ret)
-		pr_err("%s: not started again after its reboot: %s\n", p->name,
-		       c.text);
+		pr_err("%s: not started again: %s\n", p->name, c.text);
+}
+
+/* It has ended: shall it be started again by itself? */
+static bool life_again(const struct partition *p)
+{
+	if (p->cause == SHIMOS_CAUSE_REBOOT)
+		return p->state == SHIMOS_STOPPED && p->flags & SHIMOS_CREATE_RESTART;
+	return p->cause == SHIMOS_CAUSE_CHANGED && p->state == SHIMOS_CRASHED &&
+	       p->flags & SHIMOS_CREATE_RENEW;
 }
 
 static void life_work(struct work_struct *work)
@@ -376,8 +388,7 @@ static void life_work(struct work_struct *work)
 	cause = p->kind->ended(p) ?: p->reset;
 	if (cause) {
 		life_end(p, cause);
-		again = cause == SHIMOS_CAUSE_REBOOT && p->state == SHIMOS_STOPPED &&
-			p->flags & SHIMOS_CREATE_RESTART;
+		again = life_again(p);
 	}
 unlock:
 	mutex_unlock(&p->mutex);

@@ -52,6 +52,7 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 	p->budget_ns = arg->budget_ns;
 	p->priority = arg->priority;
 	p->period_ns = arg->period_ns;
+	strscpy(p->watches, arg->watch, sizeof(p->watches));
 	p->cpu_count = arg->cpu_count;
 	memcpy(p->cpus, cpus, arg->cpu_count * sizeof(*cpus));
 	INIT_LIST_HEAD(&p->passthrough);
@@ -255,5 +256,6 @@ void partition_status(struct partition *p, struct shimos_status *out)
 	out->budget_ns = p->budget_ns;
 	out->period_ns = p->period_ns;
 	out->priority = p->priority;
+	monitor_status(p, out);
 	mutex_unlock(&p->mutex);
 }

@@ -44,6 +44,7 @@ static const char *const state_cause_names[] = {
 	[SHIMOS_CAUSE_KILLED] = "killed",
 	[SHIMOS_CAUSE_FAULT] = "fault",
 	[SHIMOS_CAUSE_FAILED] = "failed",
+	[SHIMOS_CAUSE_CHANGED] = "changed",
 };
 
 const char *state_name(enum shimos_state state)

@@ -13,7 +13,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use crate::budget::{self, Budget};
-use crate::config::OnReboot;
+use crate::config::{OnChange, OnReboot};
 use crate::devices::spec::{self, Wanted};
 use crate::top::rates::Sort;
 use crate::{duration, name, pci, size};
@@ -226,6 +226,17 @@ pub struct Run {
     /// that reset the machine do nothing. It cannot share devices with others.
     #[arg(long, conflicts_with = "share_cpus")]
     pub guarded: bool,
+    /// Watch another real-time program, which runs on another CPU
+    ///
+    /// Its text and constants can be read by the program of this partition, and nothing else
+    /// of it, whenever both run. monitor.elf looks at them four times a second; when one bit
+    /// is not as it was linked, the other program ends at once: see --on-change.
+    #[arg(long, value_name = "NAME", value_parser = name::parse, conflicts_with = "cpus")]
+    pub watch: Option<String>,
+
+    /// What to do when one that watches it finds it changed [default: stop]
+    #[arg(long, value_name = "WHAT", conflicts_with = "cpus")]
+    pub on_change: Option<OnChange>,
 
     /// Memory to take from the host: 512M, 1G
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]

@@ -23,6 +23,8 @@ pub struct Config {
     pub priority: Option<u32>,
     pub protected: Option<bool>,
     pub guarded: Option<bool>,
+    pub on_change: Option<OnChange>,
+    pub watch: Option<String>,
     pub memory: Option<String>,
     pub kernel: Option<PathBuf>,
     pub initrd: Option<PathBuf>,
@@ -85,6 +87,15 @@ pub enum OnReboot {
     Stop,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum OnChange {
+    /// Start it again from its image
+    Restart,
+    /// Leave it ended
+    Stop,
+}
+
 pub fn read(path: &Path) -> Result<Config> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).or_fail(format_args!("cannot read {shown}"))?;
@@ -105,6 +116,9 @@ fn parse(text: &str) -> Result<Config> {
     })?;
     if let Some(value) = &config.name {
         name::check(value).map_err(|e| Error::new(format!("name = {value:?}: {e}")))?;
+    }
+    if let Some(value) = &config.watch {
+        name::check(value).map_err(|e| Error::new(format!("watch = {value:?}: {e}")))?;
     }
     if let Some(value) = &config.cpus {
         cpulist::parse(value).map_err(|e| Error::new(format!("cpus: {e}")))?;
@@ -171,6 +185,9 @@ mod tests {
             ("priority = 100", &["priority 100"]),
             ("priority = \"5\"", &["line 1", "u32"]),
             ("protected = 1", &["line 1", "boolean"]),
+            ("watch = \"\"", &["watch = \"\"", "name"]),
+            ("watch = \"a/b\"", &["watch = \"a/b\""]),
+            ("on_change = \"maybe\"", &["maybe", "restart"]),
             ("memory = \"1X\"", &["memory", "unit"]),
             ("disks = [\"a,rw\"]", &["disks", "'rw' is no option"]),
             ("disks = \"a\"", &["line 1", "sequence"]),

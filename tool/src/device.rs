@@ -86,6 +86,7 @@ pub enum Cause {
     Killed,
     Fault,
     Failed,
+    Changed,
     Unknown,
 }
 
@@ -101,6 +102,7 @@ impl Cause {
             6 => Cause::Killed,
             7 => Cause::Fault,
             8 => Cause::Failed,
+            9 => Cause::Changed,
             _ => Cause::Unknown,
         }
     }
@@ -117,6 +119,7 @@ impl Cause {
             Cause::Killed => "killed",
             Cause::Fault => "fault",
             Cause::Failed => "failed",
+            Cause::Changed => "changed",
             Cause::Unknown => "unknown",
         }
     }
@@ -133,6 +136,7 @@ impl Cause {
             Cause::Killed => "was killed",
             Cause::Fault => "did what it may not",
             Cause::Failed => "failed",
+            Cause::Changed => "was changed from outside",
         }
     }
 }
@@ -243,6 +247,14 @@ pub struct Status {
     pub faults: u32,
     /// How often a guarded one's kernel was left, since its last start.
     pub exits: u64,
+    /// It starts again by itself when it was found changed.
+    pub renew: bool,
+    /// Whom it watches; empty: nobody, and what follows is 0.
+    pub watch: String,
+    pub watch_rounds: u64,
+    pub watch_pages: u32,
+    pub watch_found: u32,
+    pub watch_nonsense: u32,
 }
 
 impl Status {
@@ -308,6 +320,10 @@ pub struct CreateRequest {
     pub priority: Option<u32>,
     pub protected: bool,
     pub guarded: bool,
+    /// Start it again when it was found changed.
+    pub renew: bool,
+    /// Whom it watches.
+    pub watch: Option<String>,
 }
 
 /// What `wait` saw.
@@ -412,6 +428,9 @@ mod tests {
     fn causes() {
         assert_eq!(Cause::from_raw(7), Cause::Fault);
         assert_eq!(Cause::from_raw(8), Cause::Failed);
-        assert_eq!(Cause::from_raw(9), Cause::Unknown);
+        assert_eq!(Cause::from_raw(9), Cause::Changed);
+        assert_eq!(Cause::from_raw(10), Cause::Unknown);
+        assert_eq!(Cause::Changed.name(), "changed");
+        assert_eq!(Cause::Changed.verb(), "was changed from outside");
     }
 }

@@ -69,6 +69,12 @@ pub fn status(name: &str) -> Status {
         guarded: false,
         faults: 0,
         exits: 0,
+        renew: false,
+        watch: String::new(),
+        watch_rounds: 0,
+        watch_pages: 0,
+        watch_found: 0,
+        watch_nonsense: 0,
     }
 }
 
@@ -196,6 +202,8 @@ impl Device for Fake {
         new.memory = request.memory;
         new.protected = request.protected;
         new.guarded = request.guarded;
+        new.renew = request.renew;
+        new.watch = request.watch.clone().unwrap_or_default();
         if let Some(budget) = request.budget {
             new.budget_ns = budget.budget_ns;
             new.period_ns = budget.period_ns;

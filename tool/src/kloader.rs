@@ -115,6 +115,12 @@ fn status_from(raw: &abi::Status) -> Status {
         guarded: raw.flags & abi::CREATE_GUARDED != 0,
         faults: raw.faults,
         exits: raw.exits,
+        renew: raw.flags & abi::CREATE_RENEW != 0,
+        watch: text(&raw.watch),
+        watch_rounds: raw.watch_rounds,
+        watch_pages: raw.watch_pages,
+        watch_found: raw.watch_found,
+        watch_nonsense: raw.watch_nonsense,
     }
 }
 
@@ -165,19 +171,24 @@ fn rt_latency_from(raw: &abi::RtLatency) -> RtLatency {
     }
 }
 
+fn fill_name(field: &mut [u8; abi::NAME_LEN], name: &str) -> Outcome<()> {
+    match field.get_mut(..name.len()) {
+        Some(field) if name.len() < abi::NAME_LEN => {
+            field.copy_from_slice(name.as_bytes());
+            Ok(())
+        }
+        _ => Err(Refusal {
+            errno: Errno::ENAMETOOLONG,
+            text: "the name is too long".into(),
+        }),
+    }
+}
+
 /// All but the CPUs.
 fn create_from(request: &CreateRequest) -> Outcome<abi::Create> {
     let mut raw = abi::Create::new();
-    let name = request.name.as_bytes();
-    match raw.name.get_mut(..name.len()) {
-        Some(field) if name.len() < abi::NAME_LEN => field.copy_from_slice(name),
-        _ => {
-            return Err(Refusal {
-                errno: Errno::ENAMETOOLONG,
-                text: "the name is too long".into(),
-            });
-        }
-    }
+    fill_name(&mut raw.name, &request.name)?;
+    fill_name(&mut raw.watch, request.watch.as_deref().unwrap_or_default())?;
     raw.memory = request.memory;
     raw.kind = request.kind.to_raw();
     if request.restart_on_reboot {
@@ -188,6 +199,9 @@ fn create_from(request: &CreateRequest) -> Outcome<abi::Create> {
     }
     if request.guarded {
         raw.flags |= abi::CREATE_GUARDED;
+    }
+    if request.renew {
+        raw.flags |= abi::CREATE_RENEW;
     }
     if let Some(budget) = request.budget {
         raw.budget_ns = budget.budget_ns;
@@ -352,6 +366,20 @@ mod tests {
         let status = status_from(&raw);
         assert_eq!((status.guarded, status.exits), (true, 7));
         assert!(!status.protected);
+        raw.flags = 0;
+        let status = status_from(&raw);
+        assert!(!status.renew && status.watch.is_empty());
+        raw.flags = abi::CREATE_RENEW;
+        raw.cause = 9;
+        raw.watch[..3].copy_from_slice(b"ctl");
+        raw.watch_rounds = 4;
+        raw.watch_pages = 5;
+        raw.watch_found = 6;
+        raw.watch_nonsense = 7;
+        let status = status_from(&raw);
+        assert!(status.renew && status.watch == "ctl" && status.cause == Cause::Changed);
+        assert_eq!((status.watch_rounds, status.watch_pages), (4, 5));
+        assert_eq!((status.watch_found, status.watch_nonsense), (6, 7));
     }
 
     #[test]
@@ -369,6 +397,8 @@ mod tests {
             priority: Some(90),
             protected: false,
             guarded: false,
+            renew: false,
+            watch: None,
         };
         let raw = create_from(&request).unwrap();
         assert_eq!((raw.budget_ns, raw.period_ns), (4_000_000, 10_000_000));
@@ -378,7 +408,14 @@ mod tests {
         request.protected = true;
         let raw = create_from(&request).unwrap();
         assert_eq!(raw.flags, abi::CREATE_RESTART | abi::CREATE_PROTECTED);
+        assert_eq!(text(&raw.watch), "");
         request.protected = false;
+        request.renew = true;
+        request.watch = Some("motor".into());
+        let raw = create_from(&request).unwrap();
+        assert_eq!(raw.flags, abi::CREATE_RESTART | abi::CREATE_RENEW);
+        assert_eq!(text(&raw.watch), "motor");
+        request.renew = false;
         request.kind = Kind::Linux;
         request.restart_on_reboot = false;
         request.budget = None;

@@ -45,6 +45,7 @@ enum shimos_cause {
 	SHIMOS_CAUSE_KILLED,	/* killed from the host */
 	SHIMOS_CAUSE_FAULT,	/* did what it may not, and was stopped for it */
 	SHIMOS_CAUSE_FAILED,	/* says itself that it cannot go on */
+	SHIMOS_CAUSE_CHANGED,	/* its memory was changed from outside, as one that watches found */
 };
 
 /* What runs in a partition. */
@@ -112,6 +113,8 @@ struct shimos_error {
  * partition's; needs a processor that can do that.
  */
 #define SHIMOS_CREATE_GUARDED	(1U << 2)
+/* SHIMOS_KIND_RT: start again from its image when it ends by SHIMOS_CAUSE_CHANGED. */
+#define SHIMOS_CREATE_RENEW	(1U << 3)
 
 /*
  * SHIMOS_IOC_CREATE: take CPUs and memory.  Until it is started, the partition
@@ -134,6 +137,11 @@ struct shimos_create {
 	__u64 period_ns;
 	__u32 priority;			/* SHIMOS_KIND_RT: SHIMOS_RT_*_PRIORITY; 0: the default.  Others: 0 */
 	__u32 reserved;
+	/*
+	 * SHIMOS_KIND_RT: the name of another such partition, whose program it watches
+	 * whenever both run; empty: none.
+	 */
+	char watch[SHIMOS_NAME_LEN];
 };
 
 /* SHIMOS_IOC_LOAD: copy kernel and initrd into the partition's memory. */
@@ -199,6 +207,12 @@ struct shimos_status {
 	__u32 priority;
 	__u32 reserved;
 	__u64 exits;			/* SHIMOS_CREATE_GUARDED: times that its kernel was left */
+	char watch[SHIMOS_NAME_LEN];	/* whom it watches; empty: nobody, and all below is 0 */
+	__u64 watch_rounds;		/* of this start, as it says itself */
+	__u32 watch_pages;		/* that it watches now */
+	__u32 watch_found;		/* how often it has found one that was changed */
+	__u32 watch_nonsense;		/* reports that could not be believed */
+	__u32 reserved2;
 };
 
 /*

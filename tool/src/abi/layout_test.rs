@@ -41,7 +41,8 @@ fn the_structures_match_the_c_header() {
         budget_ns,
         period_ns,
         priority,
-        reserved
+        reserved,
+        watch
     );
     fields!(
         check,
@@ -87,7 +88,13 @@ fn the_structures_match_the_c_header() {
         period_ns,
         priority,
         reserved,
-        exits
+        exits,
+        watch,
+        watch_rounds,
+        watch_pages,
+        watch_found,
+        watch_nonsense,
+        reserved2
     );
     fields!(
         check,

@@ -16,6 +16,7 @@ pub const MAX_CPUS: usize = 64;
 pub const CREATE_RESTART: u32 = 1 << 0;
 pub const CREATE_PROTECTED: u32 = 1 << 1;
 pub const CREATE_GUARDED: u32 = 1 << 2;
+pub const CREATE_RENEW: u32 = 1 << 3;
 pub const START_NO_AGENT: u32 = 1 << 0;
 pub const STATUS_NEXT: u32 = 1 << 0;
 pub const CAN_STOP_CPUS: u32 = 1 << 0;
@@ -109,6 +110,7 @@ pub struct Create {
     pub period_ns: u64,
     pub priority: u32,
     pub reserved: u32,
+    pub watch: [u8; NAME_LEN],
 }
 
 #[repr(C)]
@@ -171,6 +173,12 @@ pub struct Status {
     pub priority: u32,
     pub reserved: u32,
     pub exits: u64,
+    pub watch: [u8; NAME_LEN],
+    pub watch_rounds: u64,
+    pub watch_pages: u32,
+    pub watch_found: u32,
+    pub watch_nonsense: u32,
+    pub reserved2: u32,
 }
 
 #[repr(C)]

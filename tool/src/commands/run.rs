@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::bring_up::{Ready, bring_up};
 use super::{kill, rm, show};
 use crate::cli;
-use crate::config::{self, Config, OnReboot};
+use crate::config::{self, Config, OnChange, OnReboot};
 use crate::device::{self, CreateRequest, Device, Info, Kind, Status};
 use crate::devices::sharing::{Sharing, User};
 use crate::devices::{self, view};
@@ -53,6 +53,8 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
         priority: wish.priority,
         protected: wish.protected,
         guarded: wish.guarded,
+        renew: wish.on_change == OnChange::Restart,
+        watch: wish.watch.clone(),
     };
     let (id, shared) = create_and_load(device, &request, &wish.pci, &images, sharing.as_ref())?;
     let up = start(device, id, &wish, args)?;
@@ -252,6 +254,10 @@ fn summary(status: &Status) -> String {
         cpulist::named(&status.cpus),
         size::show(status.memory)
     );
+    if !status.watch.is_empty() {
+        line.push_str(", watches ");
+        line.push_str(&status.watch);
+    }
     if let Some(time) = show::boot_time(status) {
         line.push_str(", ready after ");
         line.push_str(&time);
@@ -307,6 +313,8 @@ pub mod tests {
             priority: None,
             protected: false,
             guarded: false,
+            renew: false,
+            watch: None,
         };
         let images = Images {
             kernel: tempfile::tempfile().unwrap(),
@@ -368,9 +376,15 @@ pub mod tests {
         assert_eq!(budget(1), Ok((9_500_000, 10_000_000)), "the default");
         assert!(!fake.started_without_agent(), "it is waited for");
         fake.kill(1).unwrap();
-        let again = format!("{line} --budget 40%/1ms --memory 8M --replace --no-agent --json");
+        assert!(!status.renew && status.watch.is_empty());
+        let again = format!(
+            "{line} --on-change restart --watch motor --budget 40%/1ms --memory 8M --replace --no-agent --json"
+        );
         run(&fake, &args(&again), false).unwrap();
         assert_eq!(budget(2), Ok((400_000, 1_000_000)));
+        let status = fake.status(2).unwrap();
+        assert!(status.renew && status.watch == "motor");
+        assert!(summary(&status).contains(", watches motor"));
         assert!(fake.started_without_agent());
         let error = run(&fake, &args(&format!("{line} --memory 2G")), false).unwrap_err();
         assert!(error.to_string().contains("at most 1 GiB"), "{error}");

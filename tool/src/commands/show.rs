@@ -109,6 +109,25 @@ fn guarding(status: &Status) -> String {
     format!("yes; left {} times{strayed}", status.exits)
 }
 
+/// Whom it watches, how far it has come, and what it found.
+fn watching(s: &Status) -> String {
+    let mut text = format!(
+        "{}, {} pages, {} rounds",
+        s.watch, s.watch_pages, s.watch_rounds
+    );
+    if s.watch_found != 0 {
+        let times: String = match s.watch_found {
+            1 => "once".into(),
+            times => format!("{times} times"),
+        };
+        text.push_str(&format!("; found one changed {times}"));
+    }
+    if s.watch_nonsense != 0 {
+        text.push_str(&format!("; {} senseless reports", s.watch_nonsense));
+    }
+    text
+}
+
 /// A real-time program has no agent in it.
 fn has_agent(status: &Status) -> bool {
     status.kind == Kind::Linux && status.agent != 0
@@ -152,6 +171,12 @@ fn text(s: &Status) -> String {
     }
     if s.guarded {
         row("guarded", guarding(s));
+    }
+    if !s.watch.is_empty() {
+        row("watches", watching(s));
+    }
+    if s.renew {
+        row("on change", "starts again".into());
     }
     row("memory", size::show(s.memory));
     for range in &s.ranges {
@@ -360,6 +385,23 @@ mod tests {
         for word in ["kernel", "initrd", "command line", "agent", "heartbeat"] {
             assert!(!shown.contains(word), "{word}\n{shown}");
         }
+    }
+
+    #[test]
+    fn one_that_watches() {
+        let mut status = fake::rt_status("mon");
+        assert!(!text(&status).contains("watches") && !text(&status).contains("on change"));
+        status.watch = "ctl".into();
+        status.watch_pages = 18;
+        status.watch_rounds = 7;
+        let shown = text(&status);
+        assert!(shown.contains("watches:") && shown.contains("ctl, 18 pages, 7 rounds\n"));
+        status.watch_found = 2;
+        status.watch_nonsense = 3;
+        status.renew = true;
+        let shown = text(&status);
+        assert!(shown.contains("7 rounds; found one changed 2 times; 3 senseless reports"));
+        assert!(shown.contains("on change:") && shown.contains("starts again"));
     }
 
     #[test]

@@ -55,11 +55,15 @@ fn for_rt(args: &cli::Run, file: &Config) -> Option<String> {
             ("--budget", args.budget.is_some()),
             ("--priority", args.priority.is_some()),
             ("--protected", args.protected),
+            ("--watch", args.watch.is_some()),
+            ("--on-change", args.on_change.is_some()),
         ],
         &[
             ("budget", file.budget.is_some()),
             ("priority", file.priority.is_some()),
             ("protected", file.protected == Some(true)),
+            ("watch", file.watch.is_some()),
+            ("on_change", file.on_change.is_some()),
         ],
         args,
     )

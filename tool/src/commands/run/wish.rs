@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::rt;
 use crate::budget::Budget;
 use crate::cli;
-use crate::config::{Config, OnReboot};
+use crate::config::{Config, OnChange, OnReboot};
 use crate::device::{Info, Kind};
 use crate::devices::spec::Wanted;
 use crate::error::{Error, IoContext, Result};
@@ -20,6 +20,8 @@ pub struct Wish {
     pub priority: Option<u32>,
     pub protected: bool,
     pub guarded: bool,
+    pub watch: Option<String>,
+    pub on_change: OnChange,
     pub memory: u64,
     pub kernel: PathBuf,
     pub initrd: Option<PathBuf>,
@@ -102,6 +104,8 @@ impl Wish {
             priority,
             protected: args.protected || file.protected == Some(true),
             guarded: args.guarded || file.guarded == Some(true),
+            watch: args.watch.clone().or(file.watch),
+            on_change: args.on_change.or(file.on_change).unwrap_or(OnChange::Stop),
             memory,
             kernel,
             initrd: args.initrd.clone().or(file.initrd),

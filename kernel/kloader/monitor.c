@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Real-time partitions that watch others (SPUMONE 2011, section 5): who watches whom while
+ * both run, and what becomes of it.
+ *
+ * What nobody may change in a partition's memory is known from its image, before it runs.
+ * One that watches sees these pages and a list of what they shall hold, and works through it
+ * again and again in its own budget.  What it reports is hostile like all that a partition
+ * writes: one number, read once, which names a page of the list as it is now or nothing.
+ */
+#include <linux/list.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <shimos/spumone.h>
+#include <uapi/shimos_rt.h>
+
+#include "kloader.h"
+
+struct monitor {
+	struct partition *p;
+	struct list_head up;		/* in monitor_up */
+
+	/* As one that is watched.  What nobody may change; constant from LOAD on. */
+	struct shimos_rt_page *fixed;
+	u32 count;			/* U32_MAX: more than can be watched */
+	/* What was found, since its last start; by[0] is 0: nothing. */
+	u64 changed;
+	char by[SHIMOS_NAME_LEN];
+
+	/* As one that watches.  What both see; NULL: it watches nobody. */
+	void *record;
+	struct monitor *target;		/* while both run, or NULL */
+	u32 generation;			/* of the list; odd while there is no target */
+	u64 reported;			/* what was looked at last */
+	u32 found, nonsense;
+};
+
+/* A page for the report, and the list behind it. */
+#define MONITOR_RECORD	(PAGE_SIZE + PAGE_ALIGN(sizeof(struct shimos_rt_watch)))
+
+/* Guards who is up, and who watches whom.  Taken after a partition's mutex. */
+static DEFINE_MUTEX(monitor_mutex);
+static LIST_HEAD(monitor_up);
+/*
+ * Guards what reports are looked at with, and what comes of them: in hard interrupts, too.
+ * Who watches whom changes under both locks.
+ */
+static DEFINE_RAW_SPINLOCK(monitor_lock);
+
+static struct shimos_rt_report *monitor_report(struct monitor *w)
+{
+	return w->record;
+}
+
+static struct shimos_rt_watch *monitor_list(struct monitor *w)
+{
+	return w->record + PAGE_SIZE;
+}
+
+static bool monitor_names(const struct monitor *w, const struct monitor *target)
+{
+	return w->record && !strcmp(w->p->watches, target->p->name);
+}
+
+/* ---- who can be watched ---- */
+
+static int monitor_check_count(const char *name, u32 count, struct complaint *c)
+{
+	if (count <= SHIMOS_RT_WATCH_PAGES)
+		return 0;
+	return shimos_refuse(c, -E2BIG,
+			     "'%s' has more than %u KiB that can be read or run only, the most that can be watched",
+			     name, (u32)(SHIMOS_RT_WATCH_PAGES * PAGE_SIZE >> 10));
+}
+
+static int monitor_check_target(struct partition *t, struct complaint *c)
+{
+	int ret;
+
+	if (t->kind != &kind_rt)
+		return shimos_refuse(c, -EINVAL,
+				     "'%s' is a Linux, which changes its own text as it runs: only a real-time program can be watched",
+				     t->name);
+	mutex_lock(&t->mutex);
+	/* one that is being made has no program yet */
+	ret = t->gone || !t->state ? 0 : monitor_check_count(t->name, t->monitor->count, c);
+	mutex_unlock(&t->mutex);
+	return ret;
+}
+
+static int monitor_check_name(const struct partition *p, struct complaint *c)
+{
+	struct partition *t;
+	int ret = -ENOENT;
+	u32 id = 0;
+
+	if (!strcmp(p->watches, p->name))
+		return shimos_refuse(c, -EINVAL,
+				     "'%s' cannot watch itself: name another real-time partition",
+				     p->name);
+	while (ret == -ENOENT && (t = table_get(id, true))) {
+		id = t->id;
+		if (!strcmp(t->name, p->watches))
+			ret = monitor_check_target(t, c);
+		table_put(t);
+	}
+	if (ret == -ENOENT)
+		return shimos_refuse(c, ret,
+				     "there is no partition '%s' to be watched: start it first; `shimos ls` has their names",
+				     p->watches);
+	return ret;
+}
+
+/* ---- making it ---- */
+
+/**
+ * monitor_create() - what a real-time partition needs to be watched, and to watch
+ * @p: it has no kernel yet; its @watches is known
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
+int monitor_create(struct partition *p, struct complaint *c)
+{
+	int ret = p->watches[0] ? monitor_check_name(p, c) : 0;
+	struct monitor *w;
+
+	if (ret)
+		return ret;
+	w = kzalloc(sizeof(*w), GFP_KERNEL);
+	if (!w)
+		return -ENOMEM;
+	w->p = p;
+	w->generation = 1;
+	INIT_LIST_HEAD(&w->up);
+	if (p->watches[0]) {
+		w->record = vzalloc(MONITOR_RECORD);
+		if (!w->record) {
+			kfree(w);
+			return -ENOMEM;
+		}
+	}
+	p->monitor = w;
+	return 0;
+}
+
+/* It is not up, and nobody asks for it any more. */
+void monitor_destroy(struct partition *p)
+{
+	struct monitor *w = p->monitor;
+
+	p->monitor = NULL;
+	kvfree(w->fixed);
+	vfree(w->record);
+	kfree(w);
+}
+
+/* Host memory spent on it.  p->mutex is held. */
+u64 monitor_host_bytes(const struct partition *p)
+{
+	const struct monitor *w = p->monitor;
+
+	if (p->gone || !p->state)
+		return 0;
+	return sizeof(*w) + (w->record ? MONITOR_RECORD : 0) +
+	       (w->fixed ? w->count * sizeof(*w->fixed) : 0);
+}
+
+/**
+ * monitor_load() - remember what nobody may change in its memory
+ * @p: its mutex is held
+ * @image: as it was just read, and has been checked
+ * @len: its bytes
+ * @size: bytes of memory that its program sees
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int monitor_load(struct partition *p, const void *image, u64 len, u64 size)
+{
+	struct monitor *w = p->monitor;
+	int count = spumone_rt_fixed(image, len, size, NULL, 0);
+
+	if (count <= 0)
+		return count;
+	if (count > SHIMOS_RT_WATCH_PAGES) {
+		w->count = U32_MAX;
+		return 0;
+	}
+	w->fixed = kvcalloc(count, sizeof(*w->fixed), GFP_KERNEL);
+	if (!w->fixed)
+		return -ENOMEM;
+	w->count = count;
+	count = spumone_rt_fixed(image, len, size, w->fixed, w->count);
+	return min(count, 0);
+}
+
+/* ---- who watches whom ---- */
+
+static void monitor_set_target(struct monitor *w, struct monitor *target)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&monitor_lock, flags);
+	w->target = target;
+	w->generation++;
+	raw_spin_unlock_irqrestore(&monitor_lock, flags);
+}
+
+/* Both run from now on. */
+static void monitor_begin(struct monitor *w, struct monitor *target)
+{
+	struct shimos_rt_watch *list = monitor_list(w);
+	struct complaint c;
+	int ret;
+
+	ret = monitor_check_count(target->p->name, target->count, &c);
+	if (!ret)
+		ret = spumone_rt_watch(kind_rt_number(w->p), partition_phys(target->p, 0), target->fixed,
+				       target->count);
+	if (ret) {
+		pr_err("%s: cannot watch '%s': %s\n", w->p->name, target->p->name,
+		       ret == -E2BIG ? c.text : "the host has no memory left for page tables");
+		return;
+	}
+	memcpy(list->pages, target->fixed, target->count * sizeof(*list->pages));
+	WRITE_ONCE(list->count, target->count);
+	monitor_set_target(w, target);
+	/* pairs with the program's first look: list and pages are there */
+	smp_store_release(&list->generation, w->generation);
+}
+
+/* One of them is about to end: its memory is seen by nobody else from now on. */
+static void monitor_end(struct monitor *w)
+{
+	struct monitor *target = w->target;
+
+	monitor_set_target(w, NULL);
+	WRITE_ONCE(monitor_list(w)->generation, w->generation);
+	/* pairs with the program's second look, after what it has read: zeros are no news */
+	smp_wmb();
+	spumone_rt_unwatch(kind_rt_number(w->p), target->fixed, target->count);
+}
+
+/**
+ * monitor_prepare() - it is about to be started
+ * @p: its mutex is held
+ * @rt: gets what it needs to watch
+ */
+void monitor_prepare(struct partition *p, struct spumone_rt *rt)
+{
+	struct monitor *w = p->monitor;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&monitor_lock, flags);
+	w->by[0] = '\0';
+	w->reported = 0;
+	raw_spin_unlock_irqrestore(&monitor_lock, flags);
+	if (!w->record)
+		return;
+	memset(w->record, 0, PAGE_SIZE);
+	WRITE_ONCE(monitor_list(w)->generation, w->generation);
+	rt->watch = w->record;
+	rt->watch_size = MONITOR_RECORD;
+}
+
+/* It runs.  Its mutex is held; may sleep. */
+void monitor_started(struct partition *p)
+{
+	struct monitor *w = p->monitor, *other;
+
+	mutex_lock(&monitor_mutex);
+	list_for_each_entry(other, &monitor_up, up) {
+		if (monitor_names(other, w))
+			monitor_begin(other, w);
+		if (monitor_names(w, other))
+			monitor_begin(w, other);
+	}
+	list_add(&w->up, &monitor_up);
+	mutex_unlock(&monitor_mutex);
+}
+
+/* It runs no more, or is about to; its memory is still its own.  Its mutex is held; may sleep. */
+void monitor_ends(struct partition *p)
+{
+	struct monitor *w = p->monitor, *other;
+
+	mutex_lock(&monitor_mutex);
+	list_del_init(&w->up);
+	if (w->target)
+		monitor_end(w);
+	list_for_each_entry(other, &monitor_up, up) {
+		if (other->target == w)
+			monitor_end(other);
+	}
+	mutex_unlock(&monitor_mutex);
+}
+
+/* ---- what comes of it ---- */
+
+/*
+ * What was found is true at most while the list is the one that it was found with: older ones
+ * can come late, and are no news.
+ */
+static void monitor_hear(struct monitor *w, u64 found)
+{
+	u32 generation = found >> 32, page = found;
+	struct monitor *t = w->target;
+
+	if (generation < w->generation && generation && !(generation & 1))
+		return;
+	if (generation != w->generation || !t || page >= t->count) {
+		w->nonsense++;
+		return;
+	}
+	w->found++;
+	if (t->by[0])
+		return;
+	t->changed = t->fixed[page].address;
+	strscpy(t->by, w->p->name, sizeof(t->by));
+	/* it is up, so its end waits for the work */
+	queue_work(system_highpri_wq, &t->p->work);
+}
+
+/* Has it something to report?  Any context, while it is up. */
+void monitor_look(struct partition *p)
+{
+	struct monitor *w = p->monitor;
+	unsigned long flags;
+	u64 found;
+
+	if (!w->record)
+		return;
+	raw_spin_lock_irqsave(&monitor_lock, flags);
+	found = READ_ONCE(monitor_report(w)->found);
+	if (found != w->reported) {
+		w->reported = found;
+		monitor_hear(w, found);
+	}
+	raw_spin_unlock_irqrestore(&monitor_lock, flags);
+}
+
+/* Has somebody found it changed?  Any context, while it is up. */
+bool monitor_changed(struct partition *p)
+{
+	unsigned long flags;
+	bool changed;
+
+	raw_spin_lock_irqsave(&monitor_lock, flags);
+	changed = p->monitor->by[0];
+	raw_spin_unlock_irqrestore(&monitor_lock, flags);
+	return changed;
+}
+
+/* What was found, in words.  Its mutex is held, and nobody watches it any more. */
+void monitor_reason(struct partition *p, char *to, size_t size)
+{
+	const struct monitor *w = p->monitor;
+
+	snprintf(to, size, "its text or constants at 0x%llx were changed from outside, as '%s' found",
+		 w->changed, w->by);
+}
+
+/* Whom it watches, and what it found.  p->mutex is held. */
+void monitor_status(struct partition *p, struct shimos_status *out)
+{
+	struct monitor *w = p->monitor;
+	unsigned long flags;
+
+	strscpy_pad(out->watch, p->watches, sizeof(out->watch));
+	if (p->gone || !p->state || !w || !w->record)
+		return;
+	out->watch_rounds = READ_ONCE(monitor_report(w)->rounds);
+	raw_spin_lock_irqsave(&monitor_lock, flags);
+	out->watch_pages = w->target ? w->target->count : 0;
+	out->watch_found = w->found;
+	out->watch_nonsense = w->nonsense;
+	raw_spin_unlock_irqrestore(&monitor_lock, flags);
+}
