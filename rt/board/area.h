@@ -26,7 +26,6 @@ struct board_self board_self(void);
 /* How many chunks there are, and where one is. */
 uint32_t board_chunks(void);
 void *board_chunk(uint32_t number);
-void board_ring_host(void);
 uint64_t board_clock(void);
 
 /* ---- area.c: the area as this kernel sees it ---- */

@@ -126,6 +126,22 @@ bool board_asked_to_stop(void)
 	return BOARD_READ(board_shared()->request) == SHIMOS_REQUEST_POWEROFF;
 }
 
+/**
+ * board_watches() - whether there is another program to be watched
+ */
+bool board_watches(void)
+{
+	return board_boot.watch;
+}
+
+/**
+ * board_ring_host() - there is something for it
+ */
+void board_ring_host(void)
+{
+	board_call(SHIMOS_RT_CALL_RING, 0);
+}
+
 /* ---- what IKC wants to know; area.h ---- */
 
 struct board_self board_self(void)
@@ -146,11 +162,6 @@ uint32_t board_chunks(void)
 void *board_chunk(uint32_t number)
 {
 	return (void *)(SHIMOS_RT_IKC + (uintptr_t)number * IKC_CHUNK_SIZE);
-}
-
-void board_ring_host(void)
-{
-	board_call(SHIMOS_RT_CALL_RING, 0);
 }
 
 uint64_t board_clock(void)

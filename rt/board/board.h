@@ -53,6 +53,8 @@ void __noreturn board_fail(const char *format, ...);
 
 uint64_t board_cycles_per_second(void);
 bool board_asked_to_stop(void);
+bool board_watches(void);
+void board_ring_host(void);
 uint64_t board_strays(void);
 
 void board_timer(uint64_t deadline);

@@ -12,6 +12,8 @@
  *	protect | unprotect		an RTOS that starts between them is hidden from Linux
  *	wild TIMES			write to what is hidden, anywhere; fails if one arrives
  *	stray				the same once, and expect nothing
+ *	flip ADDRESS BIT		one bit of memory changes, whoever's it is, and the kernel's
+ *					log says when
  *
  * and shows a line for each CPU: what the layer counted, and for some vectors what it
  * gave to Linux and what Linux says it took, both since the machine's start; then
@@ -317,6 +319,17 @@ static int stray(const struct holes *r, void *unused)
 	return 0;
 }
 
+static int flip(u64 address, unsigned int bit)
+{
+	u8 *byte = phys_to_virt(address);
+
+	if (!pfn_valid(PHYS_PFN(address)) || bit > 7)
+		return -EINVAL;
+	WRITE_ONCE(*byte, READ_ONCE(*byte) ^ BIT(bit));
+	pr_info("layer: flipped\n");
+	return 0;
+}
+
 static int map_first(const struct holes *r, void *arg)
 {
 	struct vm_area_struct *vma = arg;
@@ -394,6 +407,7 @@ static int run(const char *line)
 	unsigned int cpu, to, times, budget = 0, period = 0;
 	struct wish w = { .share.priority = SHIMOS_RT_DEFAULT_PRIORITY };
 	struct mask m;
+	u64 address;
 	char path[48];
 	int ret = -EINVAL;
 
@@ -422,6 +436,8 @@ static int run(const char *line)
 		ret = with_hidden(wild_in, &times);
 	else if (!strncmp(line, "stray", 5))
 		ret = with_hidden(stray, NULL);
+	else if (sscanf(line, "flip %llu %u", &address, &times) == 2)
+		ret = flip(address, times);
 	if (ret && c.text[0])
 		pr_notice("layer: %s\n", c.text);
 	return ret;

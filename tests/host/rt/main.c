@@ -28,6 +28,7 @@ int main(void)
 	test_ring();
 	test_period();
 	test_pendulum();
+	test_sha256();
 	for (n = 1; n <= 20; n++)
 		randomised(n);
 	if (seed)

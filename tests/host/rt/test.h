@@ -12,5 +12,6 @@ void fuzz_ring(__u64 seed);
 void test_period(void);
 void fuzz_period(__u64 seed);
 void test_pendulum(void);
+void test_sha256(void);
 
 #endif

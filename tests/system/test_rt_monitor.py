@@ -1,0 +1,211 @@
+"""A real-time program that watches another one: what was changed from outside is found, and begins anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from lab.machine import Machine
+from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start
+from lab.stage.rt import WORK, busy, rt_command, vcpus
+from tests.support.tiers import rounds
+from tests.system.test_layer import load
+from tests.system.test_rt import IMAGES
+
+pytestmark = pytest.mark.machine(one_thread=True)
+#: Its clock goes by instructions, so it is the same however busy the computer is.
+counted = pytest.mark.machine(cpus=2, icount=True)
+#: Where the board's programs begin, and a place in their text.
+TEXT = 0x100000
+#: What the monitor may have of its CPU, and a period's nanoseconds.
+BUDGET, PERIOD = 10, 10_000_000
+#: Nanoseconds.
+FOUND, RUNNING = 1_000_000_000, 50_000_000
+
+
+def monitor(name: str = "mon", target: str = "ctl", cpu: str = "0", more: str = "", image: str = "monitor") -> str:
+    """Return the command line that starts one that watches."""
+    return rt_command(image, name, cpu, f"--budget {BUDGET}%/10ms --watch {target} {more}")
+
+
+@contextmanager
+def watched(machine: Machine, more: str = "--on-change restart", mon: str = "") -> Iterator[None]:
+    """``ctl`` works at 1 kHz on CPU 1, and ``mon`` watches it from CPU 0."""
+    machine.run(rt_command(more=more), timeout=120)
+    assert ", watches ctl" in machine.run(monitor(more=mon), timeout=120).output
+    turns(machine, 2)
+    yield
+    for name in ("mon", "ctl"):
+        remove(machine, name)
+
+
+def turns(machine: Machine, more: int) -> None:
+    """Wait until ``mon`` has been through all pages so many times more; it may begin anew meanwhile."""
+    word = "shimos show mon --json | sed -n 's/.*\"watch_rounds\": *\\([0-9]*\\).*/\\1/p'"
+    machine.run(f"n=$({word}); until [ $({word}) -ge $((n + {more})) ]; do sleep 0.2; done", timeout=240)
+
+
+def flip(machine: Machine, *offsets: int) -> None:
+    """Change a bit of each of these bytes of ``ctl``'s memory, as a wild pointer of the host's kernel would."""
+    begin = show(machine, "ctl")["ranges"][0]["start"]
+    machine.run("; ".join(f"echo flip {begin + offset} 3 >/proc/layer" for offset in offsets))
+
+
+def kept(machine: Machine) -> int:
+    """Return the offset of ``ctl``'s image as it was loaded: at the end, in whole pages."""
+    now = show(machine, "ctl")
+    pages: int = -(-now["kernel_bytes"] // 4096)
+    return int(now["memory"]) - pages * 4096
+
+
+def times(machine: Machine, *words: str) -> list[int]:
+    """Return when the kernel's log says these, each for the last time, in nanoseconds."""
+    log = machine.run("dmesg").lines
+    found = [[line for line in log if re.search(word, line)][-1] for word in words]
+    return [int(float(re.findall(r"\[ *(\d+\.\d+)\]", line)[0]) * 1e9) for line in found]
+
+
+def until_logged(machine: Machine, word: str) -> None:
+    machine.run(f"until dmesg | grep -q '{word}'; do sleep 0.2; done", timeout=240)
+
+
+CHANGED = "ctl: crashed .changed.: its text or constants at 0x100000 were changed from outside, as 'mon' found"
+
+
+@counted
+def test_a_bit_that_flips(fresh_machine: Machine) -> None:
+    """It is found in time, and the program works again in time, with the figures in the kernel's log."""
+    machine = fresh_machine
+    load(machine)
+    with watched(machine):
+        for starts in range(2, 2 + rounds(10, 2)):
+            machine.run("dmesg --clear")
+            flip(machine, TEXT + 0x40)
+            until_logged(machine, "ctl: running again")
+            flipped, ended, running = times(machine, "flipped", CHANGED, "ctl: running again")
+            print(f"found after {(ended - flipped) // 1000} us, running again {(running - ended) // 1000} us later")
+            assert 0 < ended - flipped <= FOUND
+            assert 0 < running - ended <= RUNNING
+            now = show(machine, "ctl")
+            assert (now["state"], now["starts"], now["renew"]) == ("running", starts, True)
+        turns(machine, 2)
+        now = show(machine, "mon")
+        assert (now["watch_found"], now["watch_nonsense"], now["starts"]) == (starts - 1, 0, 1)
+        # it works at 1 kHz again, as one that nobody watches does
+        machine.run("shimos stop ctl")
+        lines = machine.run("shimos logs --console ctl | tail -n 5").lines
+        total = int(re.findall(r"# Total: (\d+)", "\n".join(lines))[0])
+        assert total >= 100 and "# Missed: 0" in lines
+    machine.assert_dmesg_clean()
+
+
+def test_what_becomes_of_it(machine: Machine) -> None:
+    """It stays ended if nobody said otherwise, and does not start from an image that was changed, too."""
+    before = Resources(machine)
+    load(machine)
+    with watched(machine, more=""):
+        flip(machine, TEXT + 0x1040)
+        machine.run("until shimos ls | grep -q 'ctl *crashed'; do sleep 0.1; done")
+        now = show(machine, "ctl")
+        assert (now["cause"], now["starts"]) == ("changed", 1)
+        assert "at 0x101000 were changed from outside, as 'mon' found" in now["message"]
+        assert show(machine, "mon")["watch_pages"] == 0
+        machine.run("shimos restart ctl")
+        turns(machine, 2)
+        assert show(machine, "mon")["watch_pages"] > 0
+    with watched(machine):
+        machine.run("dmesg --clear")
+        flip(machine, kept(machine) + 0x1000, TEXT)
+        until_logged(
+            machine, "ctl: not started again: the copy of its image kept in the memory of .ctl. was overwritten"
+        )
+        now = show(machine, "ctl")
+        assert (now["state"], now["cause"], now["starts"]) == ("crashed", "changed", 1)
+        refused(machine, "shimos restart ctl", "was overwritten", "run it anew")
+    before.assert_back()
+
+
+def test_nothing_changes(machine: Machine) -> None:
+    """Under load nothing is reported, and the monitor keeps to its budget."""
+    with watched(machine):
+        with busy(machine, WORK):
+            begin, ran = show(machine, "mon"), vcpus(machine)["mon:0"]["ran_ns"]
+            turns(machine, 8)
+            end, ran = show(machine, "mon"), vcpus(machine)["mon:0"]["ran_ns"] - ran
+        assert (end["watch_found"], end["watch_nonsense"], end["starts"]) == (0, 0, 1)
+        assert f"ctl, {end['watch_pages']} pages, " in machine.run("shimos show mon").output
+        took = end["uptime_ns"] - begin["uptime_ns"]
+        assert ran <= (took + PERIOD) * BUDGET / 100 * 1.05
+        assert show(machine, "ctl")["starts"] == 1
+
+
+def test_they_come_and_go(machine: Machine) -> None:
+    """Whichever of them starts, ends or goes: the other one does not notice, and nothing is seen any more."""
+    before = Resources(machine)
+    for protected in ("", "--protected"):
+        machine.run(rt_command(more=protected))
+        machine.run(monitor(more=protected))
+        turns(machine, 2)
+        pages = show(machine, "mon")["watch_pages"]
+        for _ in range(3):
+            machine.run("shimos kill ctl && shimos restart ctl && shimos kill mon && shimos restart mon", timeout=60)
+        turns(machine, 2)
+        # another one of that name, of another size
+        machine.run("shimos rm --force ctl")
+        assert show(machine, "mon")["watch_pages"] == 0
+        refused(machine, monitor("more", cpu="3"), "no partition 'ctl'", "shimos ls")
+        machine.run(rt_command("control", more=protected))
+        turns(machine, 2)
+        assert show(machine, "mon")["watch_pages"] > pages
+        # two may watch one, and one that watches can be watched; its end is an end like any other
+        machine.run(monitor("more", "mon", "2", protected))
+        machine.run("shimos kill mon")
+        now = show(machine, "mon")
+        assert (now["state"], now["cause"], now["watch_pages"]) == ("stopped", "killed", 0)
+        for name in ("ctl", "mon", "more"):
+            remove(machine, name)
+        assert vcpus(machine) == {}
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
+def test_nonsense(machine: Machine) -> None:
+    """A report that names no page of the list is counted, and nobody ends for it."""
+    machine.run(rt_command())
+    machine.run(monitor(image="liar-lie"))
+    machine.run("until shimos show mon --json | grep -q 'watch_nonsense.: *[0-9][0-9]'; do sleep 0.1; done")
+    assert "senseless reports" in machine.run("shimos show mon").output
+    now = show(machine, "ctl")
+    assert (now["state"], now["starts"]) == ("running", 1)
+    assert show(machine, "mon")["watch_found"] == 0
+    machine.run("shimos kill mon")
+    # what it may not touch: there is nothing but pages that are watched, and they can only be read
+    for image in ("liar-write", "liar-beyond"):
+        refused(machine, monitor("bad", cpu="3", image=image), "it touched address 0x80")
+    assert show(machine, "ctl")["starts"] == 1
+    for name in ("mon", "ctl"):
+        remove(machine, name)
+
+
+def test_refusals(machine: Machine) -> None:
+    """What is wrong, why, and what to do."""
+    before = Resources(machine)
+    start(machine, cpus="3")
+    refused(machine, monitor(target="mon"), "cannot watch itself", "another")
+    refused(machine, monitor(target="web"), "'web' is a Linux", "only a real-time program")
+    refused(machine, monitor(target="nobody"), "no partition 'nobody'", "start it first")
+    refused(machine, "shimos run db --memory 512M --cpus 2 --watch web", "--watch", "--cpus")
+    refused(machine, "shimos run db --memory 512M --watch web", "--watch means nothing to a Linux")
+    refused(machine, rt_command("monitor"), "there is nobody to be watched", "--watch NAME")
+    # from a file
+    machine.run(rt_command())
+    text = 'share_cpus="0"\\nmemory="8M"\\nwatch="ctl"\\non_change="restart"\\n'
+    machine.run(f"printf '{text}' >/tmp/mon.toml; shimos run mon -f /tmp/mon.toml --kernel {PROGRAMS}/monitor.elf")
+    now = show(machine, "mon")
+    assert (now["watch"], now["renew"], IMAGES) == ("ctl", True, PROGRAMS)
+    for name in ("mon", "ctl", "web"):
+        remove(machine, name)
+    before.assert_back()
