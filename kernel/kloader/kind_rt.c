@@ -271,10 +271,10 @@ static int kind_rt_park(struct partition *p)
 	monitor_ends(p);
 	if (rt->last.state == LAYER_RT_CRASHED)
 		spumone_rt_reason(&rt->last, rt->reason, sizeof(rt->reason));
-	else if (rt->last.state == LAYER_RT_RUNS && monitor_changed(p))
-		monitor_reason(p, rt->reason, sizeof(rt->reason));
 	spumone_rt_stop(rt->number);	/* if it was started */
 	kind_rt_hide(p, false);
+	if (rt->last.state == LAYER_RT_RUNS && monitor_changed(p))
+		monitor_reason(p, rt->reason, sizeof(rt->reason));
 	return 0;
 }
 

@@ -10,7 +10,9 @@
  */
 #include <linux/list.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/vmalloc.h>
+#include <crypto/sha2.h>
 #include <shimos/spumone.h>
 #include <uapi/shimos_rt.h>
 
@@ -24,7 +26,7 @@ struct monitor {
 	struct shimos_rt_page *fixed;
 	u32 count;			/* U32_MAX: more than can be watched */
 	/* What was found, since its last start; by[0] is 0: nothing. */
-	u64 changed;
+	u32 changed;			/* in @fixed */
 	char by[SHIMOS_NAME_LEN];
 
 	/* As one that watches.  What both see; NULL: it watches nobody. */
@@ -317,7 +319,7 @@ static void monitor_hear(struct monitor *w, u64 found)
 	w->found++;
 	if (t->by[0])
 		return;
-	t->changed = t->fixed[page].address;
+	t->changed = page;
 	strscpy(t->by, w->p->name, sizeof(t->by));
 	/* it is up, so its end waits for the work */
 	queue_work(system_highpri_wq, &t->p->work);
@@ -353,13 +355,33 @@ bool monitor_changed(struct partition *p)
 	return changed;
 }
 
-/* What was found, in words.  Its mutex is held, and nobody watches it any more. */
+static bool monitor_as_loaded(struct partition *p, const struct shimos_rt_page *page)
+{
+	u8 digest[SHIMOS_RT_DIGEST];
+
+	sha256(partition_at(p, page->address), PAGE_SIZE, digest);
+	return !memcmp(digest, page->digest, sizeof(digest));
+}
+
+/**
+ * monitor_reason() - what was found, in words, and whether it is still to be seen
+ * @p: its mutex is held; it has ended, and the host sees its memory
+ * @to: gets a text
+ * @size: bytes there
+ *
+ * Context: may sleep.
+ */
 void monitor_reason(struct partition *p, char *to, size_t size)
 {
 	const struct monitor *w = p->monitor;
+	const struct shimos_rt_page *page = &w->fixed[w->changed];
 
-	snprintf(to, size, "its text or constants at 0x%llx were changed from outside, as '%s' found",
-		 w->changed, w->by);
+	if (monitor_as_loaded(p, page))
+		snprintf(to, size, "'%s' says that its text or constants at 0x%llx were changed from outside, but they are as they were",
+			 w->by, page->address);
+	else
+		snprintf(to, size, "its text or constants at 0x%llx were changed from outside, as '%s' found",
+			 page->address, w->by);
 }
 
 /* Whom it watches, and what it found.  p->mutex is held. */

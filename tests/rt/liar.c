@@ -32,6 +32,26 @@ static __attribute((unused)) void liar_lie(void)
 	board_timer(board_now() + board_cycles_per_second() / 100);
 }
 
+/* What is as it was. */
+static __attribute((unused)) void liar_accuse(void)
+{
+	BOARD_WRITE(liar_report()->found, (uint64_t)liar_generation() << 32);
+	board_ring_host();
+}
+
+/* The other's text, while it is there, and what is there when it has gone. */
+static __attribute((unused)) void liar_peek(void)
+{
+	const struct shimos_rt_watch *list = (const void *)SHIMOS_RT_WATCH_LIST;
+	static bool gone;
+
+	if (!gone && !BOARD_READ(*(uint64_t *)(SHIMOS_RT_WATCH + list->pages[0].address))) {
+		gone = true;
+		board_print("zeros\n");
+	}
+	board_timer(board_now() + board_cycles_per_second() / 100);
+}
+
 static __attribute((unused)) void liar_write(void)
 {
 	const struct shimos_rt_watch *list = (const void *)SHIMOS_RT_WATCH_LIST;
