@@ -346,6 +346,15 @@ static void life_became_ready(struct partition *p, u32 agent)
 			(p->ready_ns - p->started_ns) / NSEC_PER_USEC);
 }
 
+/* It has ended: shall it be started again by itself? */
+static bool life_again(const struct partition *p)
+{
+	if (p->cause == SHIMOS_CAUSE_REBOOT)
+		return p->state == SHIMOS_STOPPED && p->flags & SHIMOS_CREATE_RESTART;
+	return p->cause == SHIMOS_CAUSE_CHANGED && p->state == SHIMOS_CRASHED &&
+	       p->flags & SHIMOS_CREATE_RENEW;
+}
+
 static void life_restart(struct partition *p)
 {
 	struct complaint c = {};
@@ -355,21 +364,12 @@ static void life_restart(struct partition *p)
 	down_read(&life_gate);
 	mutex_lock(&p->mutex);
 	/* unless somebody was quicker */
-	if (!p->gone && (p->state == SHIMOS_STOPPED || p->state == SHIMOS_CRASHED))
+	if (!p->gone && life_again(p))
 		ret = life_start_locked(p, 0, &c);
 	mutex_unlock(&p->mutex);
 	up_read(&life_gate);
 	if (ret)
 		pr_err("%s: not started again: %s\n", p->name, c.text);
-}
-
-/* It has ended: shall it be started again by itself? */
-static bool life_again(const struct partition *p)
-{
-	if (p->cause == SHIMOS_CAUSE_REBOOT)
-		return p->state == SHIMOS_STOPPED && p->flags & SHIMOS_CREATE_RESTART;
-	return p->cause == SHIMOS_CAUSE_CHANGED && p->state == SHIMOS_CRASHED &&
-	       p->flags & SHIMOS_CREATE_RENEW;
 }
 
 static void life_work(struct work_struct *work)
