@@ -33,10 +33,10 @@ def monitor(name: str = "mon", target: str = "ctl", cpu: str = "0", more: str = 
 
 
 @contextmanager
-def watched(machine: Machine, more: str = "--on-change restart", mon: str = "") -> Iterator[None]:
-    """``ctl`` works at 1 kHz on CPU 1, and ``mon`` watches it from CPU 0."""
+def watched(machine: Machine, more: str = "--on-change restart", mon: str = "", cpu: str = "0") -> Iterator[None]:
+    """``ctl`` works at 1 kHz on CPU 1, and ``mon`` watches it, from CPU 0 unless told otherwise."""
     machine.run(rt_command(more=more), timeout=120)
-    assert ", watches ctl" in machine.run(monitor(more=mon), timeout=120).output
+    assert ", watches ctl" in machine.run(monitor(cpu=cpu, more=mon), timeout=120).output
     turns(machine, 2)
     yield
     for name in ("mon", "ctl"):
@@ -110,7 +110,10 @@ def test_what_becomes_of_it(machine: Machine) -> None:
     """It stays ended if nobody said otherwise, and does not start from an image that was changed, too."""
     before = Resources(machine)
     load(machine)
-    with watched(machine, more=""):
+    # they can share a CPU, and part
+    with watched(machine, more="--budget 80%", cpu="1"):
+        machine.run("shimos rt move mon 2")
+        turns(machine, 2)
         flip(machine, TEXT + 0x1040)
         machine.run("until shimos ls | grep -q 'ctl *crashed'; do sleep 0.1; done")
         now = show(machine, "ctl")

@@ -226,7 +226,7 @@ pub struct Run {
     /// that reset the machine do nothing. It cannot share devices with others.
     #[arg(long, conflicts_with = "share_cpus")]
     pub guarded: bool,
-    /// Watch another real-time program, which runs on another CPU
+    /// Watch another real-time program, on the same CPU or on another
     ///
     /// Its text and constants can be read by the program of this partition, and nothing else
     /// of it, whenever both run. monitor.elf looks at them four times a second; when one bit
