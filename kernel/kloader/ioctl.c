@@ -336,6 +336,19 @@ static int ioctl_rt_move(void *session, void *data, struct complaint *c)
 	return ioctl_check_permission(c) ?: ioctl_with(arg->id, ioctl_rt_move_found, arg, c);
 }
 
+static int ioctl_rt_check_found(struct partition *p, void *data, struct complaint *c)
+{
+	return ioctl_check_rt(p, c) ?: kind_rt_check(p, data, c);
+}
+
+static int ioctl_rt_check(void *session, void *data, struct complaint *c)
+{
+	struct shimos_rt_check *arg = data;
+
+	arg->pages = arg->changed = 0;
+	return ioctl_with(arg->id, ioctl_rt_check_found, arg, c);
+}
+
 /* ---- the device ---- */
 
 static const struct shimos_door_call ioctl_calls[] = {
@@ -354,6 +367,7 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_RT, "rt", 0, ioctl_rt },
 	{ SHIMOS_IOC_RT_LATENCY, "rt_latency", 0, ioctl_rt_latency },
 	{ SHIMOS_IOC_RT_MOVE, "rt_move", 0, ioctl_rt_move },
+	{ SHIMOS_IOC_RT_CHECK, "rt_check", 0, ioctl_rt_check },
 };
 
 static const struct shimos_door ioctl_door = {

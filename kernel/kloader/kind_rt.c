@@ -19,16 +19,7 @@
 #include <uapi/shimos_ikc.h>
 #include <uapi/shimos_rt.h>
 
-#include "kloader.h"
-
-struct kind_rt {
-	int number;	/* the layer's of it */
-	/* How it was when it was parked last; p->mutex. */
-	struct layer_rt last;
-	struct layer_late late;
-	u64 faults;	/* of the host, before it was made */
-	char reason[sizeof_field(struct partition, message)];
-};
+#include "kind_rt.h"
 
 /* The layer checks it; what nobody has asked for leaves the host alive. */
 static int kind_rt_check_share(struct shimos_create *arg, struct complaint *c)
@@ -335,20 +326,6 @@ static u64 kind_rt_bell(struct partition *p)
 
 /* ---- how it shares ---- */
 
-static u64 kind_rt_cycles_to_ns(u64 cycles)
-{
-	return mul_u64_u64_div_u64(cycles, NSEC_PER_MSEC, tsc_khz);
-}
-
-/* How it is, or was when it ran last.  p->mutex is held. */
-static void kind_rt_now(struct partition *p, struct layer_rt *out)
-{
-	if (state_is_up(p))
-		spumone_rt_state(p->rt->number, out);
-	else
-		*out = p->rt->last;
-}
-
 static u64 kind_rt_busy_ns(struct partition *p)
 {
 	struct layer_rt now;
@@ -365,82 +342,6 @@ static u32 kind_rt_faults(struct partition *p)
 	if (p->gone || !kind_rt_protected(p))
 		return 0;
 	return min_t(u64, spumone_faults() - p->rt->faults, U32_MAX);
-}
-
-/* Nobody removes it, and it stays up or down, until p->mutex is given back. */
-static int kind_rt_hold(struct partition *p, struct complaint *c)
-{
-	mutex_lock(&p->mutex);
-	if (!p->gone)
-		return 0;
-	mutex_unlock(&p->mutex);
-	return shimos_refuse(c, -ENOENT, "'%s' is being removed", p->name);
-}
-
-/**
- * kind_rt_status() - how a real-time partition shares its CPU
- * @p: of this kind
- * @out: all but the header
- *
- * Context: may sleep.
- * Return: 0, or -ENOENT: it is being removed.
- */
-int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c)
-{
-	int ret = kind_rt_hold(p, c);
-	struct layer_rt now;
-
-	if (ret)
-		return ret;
-	kind_rt_now(p, &now);
-	out->host_exits = spumone_exits(p->cpus[0]);
-	out->cpu = p->cpus[0];
-	mutex_unlock(&p->mutex);
-	out->ran_ns = kind_rt_cycles_to_ns(now.cycles);
-	out->entered = now.entered;
-	out->masked = now.masked;
-	out->exits = now.exits;
-	out->timers = now.timers;
-	out->past = now.past;
-	out->throttled = now.throttled;
-	out->moves = now.moves;
-	out->moved_ns = kind_rt_cycles_to_ns(now.moved_last);
-	out->moved_max_ns = kind_rt_cycles_to_ns(now.moved_max);
-	return 0;
-}
-
-static void kind_rt_fill_latency(const struct layer_late *late, struct shimos_rt_latency *out)
-{
-	BUILD_BUG_ON(LAYER_LATE_STEPS != SHIMOS_RT_LATENCY_STEPS);
-	BUILD_BUG_ON(sizeof(late->buckets) != sizeof(out->buckets));
-	memcpy(out->buckets, late->buckets, sizeof(out->buckets));
-	out->count = READ_ONCE(late->count);
-	out->min = out->count ? READ_ONCE(late->min) : 0;
-	out->max = READ_ONCE(late->max);
-	out->sum = READ_ONCE(late->sum);
-}
-
-/**
- * kind_rt_latency() - how late a real-time partition gets its timer's interrupts
- * @p: of this kind
- * @out: all but the header
- *
- * Context: may sleep.
- * Return: 0, or -ENOENT: it is being removed.
- */
-int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c)
-{
-	int ret = kind_rt_hold(p, c);
-	struct layer_rt now;
-
-	if (ret)
-		return ret;
-	kind_rt_now(p, &now);
-	kind_rt_fill_latency(state_is_up(p) ? spumone_rt_late(p->rt->number) : &p->rt->late, out);
-	mutex_unlock(&p->mutex);
-	out->cycles_per_second = (u64)tsc_khz * 1000;
-	out->past = now.past;
-	return 0;
 }
 
 /* Both CPUs are its own until it is on the new one, and everybody rings it there. */

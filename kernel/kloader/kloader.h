@@ -239,6 +239,7 @@ extern const struct partition_kind kind_rt;
 int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c);
 int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c);
 int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c);
+int kind_rt_check(struct partition *p, struct shimos_rt_check *out, struct complaint *c);
 /* The layer's number of it. */
 int kind_rt_number(const struct partition *p);
 
@@ -254,6 +255,7 @@ void monitor_look(struct partition *p);
 bool monitor_changed(struct partition *p);
 void monitor_reason(struct partition *p, char *to, size_t size);
 void monitor_status(struct partition *p, struct shimos_status *out);
+int monitor_check(struct partition *p, struct shimos_rt_check *out, struct complaint *c);
 
 /* cpus.c */
 int cpus_init(void);

@@ -400,3 +400,29 @@ void monitor_status(struct partition *p, struct shimos_status *out)
 	out->watch_nonsense = w->nonsense;
 	raw_spin_unlock_irqrestore(&monitor_lock, flags);
 }
+
+/**
+ * monitor_check() - look oneself, once
+ * @p: its mutex is held, it was started, and the host sees its memory
+ * @out: gets what was found of its pages
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0 or -E2BIG.
+ */
+int monitor_check(struct partition *p, struct shimos_rt_check *out, struct complaint *c)
+{
+	const struct monitor *w = p->monitor;
+	int ret = monitor_check_count(p->name, w->count, c);
+	u32 i;
+
+	for (i = 0; !ret && i < w->count; i++) {
+		out->pages++;
+		if (!monitor_as_loaded(p, &w->fixed[i])) {
+			out->first = out->changed ? out->first : w->fixed[i].address;
+			out->changed++;
+		}
+		cond_resched();
+	}
+	return ret;
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start
-from lab.stage.rt import WORK, busy, rt_command, vcpus
+from lab.stage.rt import WORK, busy, rt_command, spin, vcpus
 from tests.support.tiers import REPETITION, rounds
 from tests.system.test_layer import load
 from tests.system.test_rt import IMAGES
@@ -83,6 +84,9 @@ def test_a_bit_that_flips(fresh_machine: Machine, kernel: str) -> None:
     """It is found in time, and the program works again in time, with the figures in the kernel's log."""
     machine = fresh_machine
     load(machine)
+    # a CPU that sleeps would let the clock follow the computer's
+    for _ in machine.online_cpus():
+        spin(machine)
     with watched(machine):
         for starts in range(2, 2 + rounds(10, 2)):
             machine.run("dmesg --clear")
@@ -237,3 +241,26 @@ def test_refusals(machine: Machine) -> None:
     for name in ("mon", "ctl", "web"):
         remove(machine, name)
     before.assert_back()
+
+
+def test_a_look(machine: Machine) -> None:
+    """The host can look itself, once, whether a program and its image are as they were loaded."""
+    load(machine)
+    machine.run(rt_command())
+    pages = json.loads(machine.run("shimos rt check ctl --json").output)["pages"]
+    assert pages > 0 and f"ctl: {pages} pages" in machine.run("shimos rt check ctl").output
+    flip(machine, TEXT + 0x40, TEXT + 0x1040)
+    refused(machine, "shimos rt check ctl", f"2 of {pages} pages", "the first at 0x100000", "shimos restart ctl")
+    # what a program may change means nothing
+    machine.run("shimos kill ctl && shimos restart ctl && shimos rt check ctl")
+    flip(machine, kept(machine))
+    refused(machine, "shimos rt check ctl", "the copy of its image", "run it anew")
+    remove(machine, "ctl")
+    machine.run(rt_command(more="--protected"))
+    refused(machine, "shimos rt check ctl", "protected from the host while it runs", "watch it")
+    machine.run("shimos kill ctl && shimos rt check ctl")
+    remove(machine, "ctl")
+    start(machine, cpus="3")
+    refused(machine, "shimos rt check web", "changes its own text")
+    remove(machine, "web")
+    machine.run("rmmod shimos_layer_test")

@@ -307,6 +307,16 @@ pub struct RtLatency {
     pub buckets: Vec<u32>,
 }
 
+/// Whether what nobody may change of a real-time partition is as it was loaded. The fields
+/// are those of `struct shimos_rt_check`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RtCheck {
+    pub pages: u32,
+    pub changed: u32,
+    pub image_changed: bool,
+    pub first: u64,
+}
+
 #[derive(Clone, Debug)]
 pub struct CreateRequest {
     pub name: String,
@@ -390,6 +400,7 @@ pub trait Device {
     fn rt_latency(&self, id: u32) -> Outcome<RtLatency>;
     /// A real-time partition shares another CPU from now on.
     fn rt_move(&self, id: u32, cpu: u32) -> Outcome<()>;
+    fn rt_check(&self, id: u32) -> Outcome<RtCheck>;
     fn console(&self, id: u32) -> Outcome<File>;
     fn memory(&self, id: u32) -> Outcome<File>;
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use nix::errno::Errno;
 
 use crate::device::{
-    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtLatency, RtStatus,
-    State, Status,
+    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtCheck, RtLatency,
+    RtStatus, State, Status,
 };
 use crate::pci::Address;
 
@@ -350,6 +350,10 @@ impl Device for Fake {
                 Ok(())
             }
         })
+    }
+
+    fn rt_check(&self, _: u32) -> Outcome<RtCheck> {
+        Ok(RtCheck::default())
     }
 
     fn console(&self, _: u32) -> Outcome<File> {

@@ -237,6 +237,20 @@ struct shimos_rt_status {
 };
 
 /*
+ * SHIMOS_IOC_RT_CHECK: is all of a real-time partition's memory that nobody may change as its
+ * image has it?  The host looks, so not while that is protected from it (-EBUSY), nor before its
+ * first start; refused for others with -EINVAL.
+ */
+struct shimos_rt_check {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 pages;			/* out: that were looked at, of which */
+	__u32 changed;			/* out: so many are not as they were loaded */
+	__u32 image_changed;		/* out: nor is the copy of its image, kept for another start */
+	__u64 first;			/* out: the program's address of the first of these pages */
+};
+
+/*
  * SHIMOS_IOC_RT_MOVE: a real-time partition shares another CPU from now on, whether or not it
  * runs, which it does not notice; refused for others with -EINVAL.  It is all or nothing.
  */
@@ -331,5 +345,6 @@ struct shimos_pci {
 #define SHIMOS_IOC_RT		_IOWR(SHIMOS_IOC_MAGIC, 13, struct shimos_rt_status)
 #define SHIMOS_IOC_RT_LATENCY	_IOWR(SHIMOS_IOC_MAGIC, 14, struct shimos_rt_latency)
 #define SHIMOS_IOC_RT_MOVE	_IOW(SHIMOS_IOC_MAGIC, 15, struct shimos_rt_move)
+#define SHIMOS_IOC_RT_CHECK	_IOWR(SHIMOS_IOC_MAGIC, 16, struct shimos_rt_check)
 
 #endif

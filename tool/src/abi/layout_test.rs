@@ -117,6 +117,16 @@ fn the_structures_match_the_c_header() {
     fields!(check, RtMove, "shimos_rt_move", id, cpu);
     fields!(
         check,
+        RtCheck,
+        "shimos_rt_check",
+        id,
+        pages,
+        changed,
+        image_changed,
+        first
+    );
+    fields!(
+        check,
         RtLatency,
         "shimos_rt_latency",
         id,

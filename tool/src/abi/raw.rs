@@ -202,6 +202,17 @@ pub struct RtStatus {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct RtCheck {
+    pub hdr: Header,
+    pub id: u32,
+    pub pages: u32,
+    pub changed: u32,
+    pub image_changed: u32,
+    pub first: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct RtMove {
     pub hdr: Header,
     pub id: u32,
@@ -269,6 +280,8 @@ unsafe impl Argument for RtLatency {}
 // SAFETY: as above.
 unsafe impl Argument for RtMove {}
 // SAFETY: as above.
+unsafe impl Argument for RtCheck {}
+// SAFETY: as above.
 unsafe impl Argument for Pci {}
 
 mod ioctl {
@@ -290,6 +303,7 @@ mod ioctl {
     nix::ioctl_readwrite!(rt, MAGIC, 13, RtStatus);
     nix::ioctl_readwrite!(rt_latency, MAGIC, 14, RtLatency);
     nix::ioctl_write_ptr!(rt_move, MAGIC, 15, RtMove);
+    nix::ioctl_readwrite!(rt_check, MAGIC, 16, RtCheck);
 }
 
 /// A call that takes a `Target`.
@@ -377,6 +391,11 @@ pub fn rt_latency(device: &File, argument: &mut RtLatency) -> Result<(), Errno> 
 pub fn rt_move(device: &File, argument: &RtMove) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt_move(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn rt_check(device: &File, argument: &mut RtCheck) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::rt_check(device.as_raw_fd(), argument) }.map(drop)
 }
 
 pub fn wait(device: &File, argument: &mut Wait) -> Result<(), Errno> {

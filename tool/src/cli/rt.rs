@@ -32,6 +32,22 @@ pub enum RtMore {
     /// It goes on where it was; a deadline that comes on the way is late by that. The other
     /// CPU may be shared already, if the budgets of its programs leave the host enough.
     Move(RtMove),
+    /// Look whether a real-time program's text and constants are as they were loaded
+    ///
+    /// And the copy of its image that another start begins with. The host looks, so not while
+    /// a program runs that is protected from it: `shimos run --watch` has another program
+    /// look again and again. Exit code 1 if something has changed.
+    Check(RtCheck),
+}
+
+#[derive(Debug, Args)]
+pub struct RtCheck {
+    /// Name of a real-time partition
+    pub name: String,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

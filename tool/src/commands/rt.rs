@@ -1,6 +1,7 @@
 //! `shimos rt`: how CPUs are shared with real-time programs.
 
 mod chart;
+mod checking;
 mod distribution;
 mod lateness;
 mod moving;
@@ -23,6 +24,7 @@ pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
         None => list(device, &args.list),
         Some(RtMore::Latency(args)) => lateness::run(device, args),
         Some(RtMore::Move(args)) => moving::run(device, args),
+        Some(RtMore::Check(args)) => checking::run(device, args),
     }
 }
 
