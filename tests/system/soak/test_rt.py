@@ -1,6 +1,7 @@
 """SPUMONE's layer and real-time partitions, again and again: `./test tests/system/soak/test_rt.py`, not part of `./test`.
 
-SHIMOS_SOAK_LAUNCHES says how many launches, 1000 unless told; SHIMOS_SOAK_KILLS how many kills, 200; SHIMOS_SOAK_SEED when.
+SHIMOS_SOAK_LAUNCHES says how many launches, 1000 unless told; SHIMOS_SOAK_KILLS how many kills, 200;
+SHIMOS_SOAK_MOVES how many moves from CPU to CPU, 10000; SHIMOS_SOAK_SEED when.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from lab.machine import Machine
 from lab.stage.partitions import Resources, remove
 from lab.stage.rt import rt_command
 from tests.system.test_layer import LOAD, assert_balanced, counts, do, leave, load
+from tests.system.test_rt_moves import go_around
 from tests.system.test_rt_partitions import killed
 
 LAUNCHES = int(os.environ.get("SHIMOS_SOAK_LAUNCHES", "1000"))
 KILLS = int(os.environ.get("SHIMOS_SOAK_KILLS", "200"))
+MOVES = int(os.environ.get("SHIMOS_SOAK_MOVES", "10000"))
 SEED = int(os.environ.get("SHIMOS_SOAK_SEED", "2026"))
 #: Launches between two looks at whether every interrupt arrived.
 LOOK_EVERY = 50
@@ -60,3 +63,10 @@ def test_kills(fresh_machine: Machine) -> None:
     remove(fresh_machine, "ctl")
     before.assert_back()
     fresh_machine.assert_dmesg_clean()
+
+
+def test_moves(fresh_machine: Machine) -> None:
+    """Programs go from CPU to CPU at random."""
+    before = Resources(fresh_machine)
+    go_around(fresh_machine, MOVES, random.Random(SEED))
+    before.assert_back()
