@@ -136,6 +136,7 @@ def test_what_becomes_of_it(machine: Machine) -> None:
         now = show(machine, "ctl")
         assert (now["state"], now["cause"], now["starts"]) == ("crashed", "changed", 1)
         refused(machine, "shimos restart ctl", "was overwritten", "run it anew")
+    machine.run("rmmod shimos_layer_test")
     before.assert_back()
 
 
