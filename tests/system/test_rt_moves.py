@@ -121,6 +121,21 @@ def test_moves(machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
+def test_a_protected_one(machine: Machine) -> None:
+    """It goes, too; wherever it is, the host cannot touch it, and is native again in the end."""
+    before = Resources(machine)
+    machine.run(rt_command(more="--protected"))
+    for cpu in (0, 2, 1):
+        machine.run(f"shimos rt move ctl {cpu}")
+        counted(machine, "ctl", vcpus(machine)["ctl:0"]["timers"] + 50)
+    refused(machine, "shimos rt check ctl", "protected from the host")
+    now = show(machine, "ctl")
+    assert (now["state"], now["cpus"], now["faults"]) == ("running", [1], 0)
+    remove(machine, "ctl")
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
 def go_around(machine: Machine, times: int, chance: random.Random) -> None:
     """Programs with timers, tasks and messages go around, while Linux works on all CPUs: all of it arrives."""
     cpus = machine.online_cpus()
