@@ -64,7 +64,7 @@ _BACKGROUND: dict[str, tuple[str, ...]] = {IDLE: (), WORK: (rt.WORK,), MASKED: (
 #: Linux goes on until it has interrupts enabled, and the processor tells the layer when that is.
 WAITS = Mutation(
     "kernel/spumone/layer/arch/x86/exit.c",
-    "\tif (layer_vectors_clear_way())\n\t\texit_to_rtos();\n",
+    "\tif (layer_vectors_clear_way()) {\n\t\texit_to_rtos(g);\n",
     """\
 	if (layer_current == &layer_linux && !(layer_vmcb.save.rflags & X86_FLAGS_IF)) {
 		exit_to_linux();
@@ -74,8 +74,8 @@ WAITS = Mutation(
 		layer_vmcb.control.intercept_3 |= SVM_3_VINTR;
 		return;
 	}
-	if (layer_vectors_clear_way())
-		exit_to_rtos();
+	if (layer_vectors_clear_way()) {
+		exit_to_rtos(g);
 """,
 )
 
