@@ -177,6 +177,23 @@ static void test_budgets(void)
 	CHECK(rt(1)->cycles >= 30000 - CORE_CYCLES_PER_TICK && rt(1)->cycles <= 30000);
 }
 
+/* Before it runs, Linux measures what the layer sees of an exit: nothing of an earlier run is in it. */
+static void test_charge(void)
+{
+	turns_reset();
+	layer_guest_pages[1].shared.start = (struct layer_rt_start) { .unseen = 500 };
+	turns_exit();
+	layer_guests_begin(1);
+	layer_guests_end(1);
+	turns_go_on();
+	rt(1)->cycles = 0;
+	turns_exit();
+	layer_guests_charge(1);
+	core_now += 70;
+	turns_go_on();
+	CHECK(!turns_rtos && rt(1)->cycles == 70);
+}
+
 /* What Linux has written is not believed. */
 static void test_who_is_there(void)
 {
@@ -279,6 +296,7 @@ void test_guests(void)
 	test_priorities();
 	test_deadlines();
 	test_budgets();
+	test_charge();
 	test_who_is_there();
 	test_moves();
 }
