@@ -44,25 +44,21 @@ int spumone_protect(struct complaint *c)
 {
 	int ret = 0;
 
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
+	launch_lock();
 	if (!guard_users)
 		ret = guard_begin(c);
 	guard_users += !ret;
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_protect);
 
 void spumone_unprotect(void)
 {
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
+	launch_lock();
 	if (!--guard_users)
 		guard_end();
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
+	launch_unlock();
 }
 EXPORT_SYMBOL_GPL(spumone_unprotect);
 
@@ -81,11 +77,9 @@ int spumone_hidden(int (*visit)(void *arg, u64 start, u64 size), void *arg)
 {
 	int ret;
 
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
+	launch_lock();
 	ret = protect_look(visit, arg);
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_hidden);

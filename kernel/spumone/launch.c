@@ -12,6 +12,19 @@
 DEFINE_MUTEX(launch_mutex);
 DEFINE_PER_CPU(struct spumone_cpu *, launch_cpus);
 
+/* What others do, too, with CPUs that neither come nor go meanwhile.  May sleep. */
+void launch_lock(void)
+{
+	mutex_lock(&launch_mutex);
+	cpus_read_lock();
+}
+
+void launch_unlock(void)
+{
+	cpus_read_unlock();
+	mutex_unlock(&launch_mutex);
+}
+
 /**
  * launch_here() - this CPU is under the layer
  *
@@ -113,14 +126,12 @@ int spumone_check(unsigned int cpu, struct complaint *c)
 {
 	int ret = 0;
 
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
+	launch_lock();
 	if (cpu >= nr_cpu_ids || !per_cpu(launch_cpus, cpu))
 		ret = launch_check(cpu, c);
 	else if (!per_cpu(launch_cpus, cpu)->asked)
 		ret = launch_check_clock(cpu, c);
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_check);
@@ -203,11 +214,9 @@ int spumone_launch(unsigned int cpu, struct complaint *c)
 {
 	int ret;
 
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
+	launch_lock();
 	ret = launch_locked(cpu, c);
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_launch);
@@ -226,8 +235,7 @@ int spumone_leave(unsigned int cpu)
 	struct spumone_cpu *s;
 	int ret = -ENOENT;
 
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
+	launch_lock();
 	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
 	if (s && s->asked) {
 		if (s->asked > 1)
@@ -236,8 +244,7 @@ int spumone_leave(unsigned int cpu)
 			launch_leave(s);
 		ret = 0;
 	}
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_leave);
@@ -285,14 +292,12 @@ void launch_leave_all(void)
 	struct spumone_cpu *s;
 	unsigned int cpu;
 
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
+	launch_lock();
 	protect_end();
 	for_each_possible_cpu(cpu) {
 		s = per_cpu(launch_cpus, cpu);
 		if (s)
 			launch_leave(s);
 	}
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
+	launch_unlock();
 }

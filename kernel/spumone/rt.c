@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What other modules ask of RTOSes that share CPUs with this kernel. */
-#include <linux/cpu.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <uapi/shimos.h>
 
 #include "spumone.h"
-
-static void rt_lock(void)
-{
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
-}
-
-static void rt_unlock(void)
-{
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
-}
 
 int spumone_check_budget(u64 budget_ns, u64 period_ns, struct complaint *c)
 {
@@ -114,18 +101,18 @@ int spumone_rt_new(unsigned int cpu, const struct spumone_share *share, struct c
 
 	if (ret)
 		return ret;
-	rt_lock();
+	launch_lock();
 	ret = rt_take(cpu, share, c);
-	rt_unlock();
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_rt_new);
 
 void spumone_rt_free(int number)
 {
-	rt_lock();
+	launch_lock();
 	guest_table[number].taken = false;
-	rt_unlock();
+	launch_unlock();
 }
 EXPORT_SYMBOL_GPL(spumone_rt_free);
 
@@ -144,9 +131,9 @@ int spumone_rt_start(int number, const struct spumone_rt *rt, struct complaint *
 {
 	int ret;
 
-	rt_lock();
+	launch_lock();
 	ret = rt_start(&guest_table[number], rt, c);
-	rt_unlock();
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_rt_start);
@@ -155,12 +142,12 @@ int spumone_rt_stop(int number)
 {
 	int ret = -ENOENT;
 
-	rt_lock();
+	launch_lock();
 	if (guest_table[number].runs) {
 		turns_end(&guest_table[number]);
 		ret = 0;
 	}
-	rt_unlock();
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_rt_stop);
@@ -170,11 +157,11 @@ int spumone_rt_move(int number, unsigned int cpu, struct complaint *c)
 	struct spumone_guest *g = &guest_table[number];
 	int ret;
 
-	rt_lock();
+	launch_lock();
 	ret = rt_check_cpu(cpu, c) ?: rt_check_room(g, cpu, &g->share, c);
 	if (!ret)
 		turns_move(g, cpu);
-	rt_unlock();
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_rt_move);
@@ -236,10 +223,10 @@ static void rt_show_area(void)
 
 void spumone_rt_share(unsigned int chunk, u64 physical)
 {
-	rt_lock();
+	launch_lock();
 	area_add(chunk, physical);
 	protect_change_guests(rt_show_area);
-	rt_unlock();
+	launch_unlock();
 }
 EXPORT_SYMBOL_GPL(spumone_rt_share);
 

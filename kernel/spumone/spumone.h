@@ -158,6 +158,9 @@ extern struct mutex launch_mutex;
  * changes its own; all others do so under launch_mutex and cpus_read_lock().
  */
 DECLARE_PER_CPU(struct spumone_cpu *, launch_cpus);
+/* Both: launch_mutex and cpus_read_lock(). */
+void launch_lock(void);
+void launch_unlock(void);
 int launch_here(struct spumone_cpu *s);
 void launch_leave_here(struct spumone_cpu *s);
 int launch_add(unsigned int cpu, unsigned int asked, struct complaint *c);

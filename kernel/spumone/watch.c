@@ -4,7 +4,6 @@
  * see it.  They can only read it, and what is not theirs to see any more is a page of zeros:
  * one that reads there at that moment shall not end for it.
  */
-#include <linux/cpu.h>
 #include <linux/errno.h>
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -101,15 +100,13 @@ int spumone_rt_watch(int number, u64 memory, const struct shimos_rt_page *pages,
 	struct spumone_guest *g = &guest_table[number];
 	int ret = -ENOENT;
 
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
+	launch_lock();
 	if (g->runs) {
 		watch_open(g);
 		ret = watch_map_all(g, memory, pages, count);
 		watch_close(g);
 	}
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
+	launch_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(spumone_rt_watch);
@@ -118,14 +115,12 @@ void spumone_rt_unwatch(int number, const struct shimos_rt_page *pages, u32 coun
 {
 	struct spumone_guest *g = &guest_table[number];
 
-	mutex_lock(&launch_mutex);
-	cpus_read_lock();
+	launch_lock();
 	if (g->runs) {
 		watch_open(g);
 		watch_unmap(g, pages, count);
 		watch_close(g);
 	}
-	cpus_read_unlock();
-	mutex_unlock(&launch_mutex);
+	launch_unlock();
 }
 EXPORT_SYMBOL_GPL(spumone_rt_unwatch);
