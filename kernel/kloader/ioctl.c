@@ -336,6 +336,20 @@ static int ioctl_rt_move(void *session, void *data, struct complaint *c)
 	return ioctl_check_permission(c) ?: ioctl_with(arg->id, ioctl_rt_move_found, arg, c);
 }
 
+static int ioctl_rt_priority_found(struct partition *p, void *data, struct complaint *c)
+{
+	const struct shimos_rt_priority *arg = data;
+
+	return ioctl_check_rt(p, c) ?: kind_rt_priority(p, arg->priority, c);
+}
+
+static int ioctl_rt_priority(void *session, void *data, struct complaint *c)
+{
+	struct shimos_rt_priority *arg = data;
+
+	return ioctl_check_permission(c) ?: ioctl_with(arg->id, ioctl_rt_priority_found, arg, c);
+}
+
 static int ioctl_rt_check_found(struct partition *p, void *data, struct complaint *c)
 {
 	return ioctl_check_rt(p, c) ?: kind_rt_check(p, data, c);
@@ -368,6 +382,7 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_RT_LATENCY, "rt_latency", 0, ioctl_rt_latency },
 	{ SHIMOS_IOC_RT_MOVE, "rt_move", 0, ioctl_rt_move },
 	{ SHIMOS_IOC_RT_CHECK, "rt_check", 0, ioctl_rt_check },
+	{ SHIMOS_IOC_RT_PRIORITY, "rt_priority", 0, ioctl_rt_priority },
 };
 
 static const struct shimos_door ioctl_door = {

@@ -386,6 +386,26 @@ int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c)
 	return ret;
 }
 
+/**
+ * kind_rt_priority() - let a real-time partition go before others as urgently as this
+ * @p: of this kind
+ *
+ * Context: may sleep.
+ * Return: 0 or an error: it has the priority that it had.
+ */
+int kind_rt_priority(struct partition *p, u32 priority, struct complaint *c)
+{
+	int ret = kind_rt_hold(p, c);
+
+	if (ret)
+		return ret;
+	ret = spumone_rt_priority(p->rt->number, priority, c);
+	if (!ret)
+		p->priority = priority;
+	mutex_unlock(&p->mutex);
+	return ret;
+}
+
 const struct partition_kind kind_rt = {
 	.number		= SHIMOS_KIND_RT,
 	.flags		= SHIMOS_CREATE_RESTART | SHIMOS_CREATE_PROTECTED | SHIMOS_CREATE_RENEW,

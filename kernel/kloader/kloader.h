@@ -156,7 +156,7 @@ struct partition {
 	struct monitor *monitor;	/* monitor.c's own, of a real-time partition */
 	char watches[SHIMOS_NAME_LEN];	/* whom it watches, constant; empty: nobody */
 	u64 budget_ns, period_ns;	/* of one that shares a CPU, constant; else 0 */
-	u32 priority;			/* the same */
+	u32 priority;			/* of one that shares a CPU; else 0 */
 
 	u32 starts;
 	u64 started_ns, ready_ns;	/* ktime, 0: not */
@@ -239,6 +239,7 @@ extern const struct partition_kind kind_rt;
 int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c);
 int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c);
 int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c);
+int kind_rt_priority(struct partition *p, u32 priority, struct complaint *c);
 int kind_rt_check(struct partition *p, struct shimos_rt_check *out, struct complaint *c);
 /* The layer's number of it. */
 int kind_rt_number(const struct partition *p);

@@ -166,6 +166,19 @@ int spumone_rt_move(int number, unsigned int cpu, struct complaint *c)
 }
 EXPORT_SYMBOL_GPL(spumone_rt_move);
 
+int spumone_rt_priority(int number, u32 priority, struct complaint *c)
+{
+	int ret = spumone_check_priority(priority, c);
+
+	if (ret)
+		return ret;
+	launch_lock();
+	turns_priority(&guest_table[number], priority);
+	launch_unlock();
+	return 0;
+}
+EXPORT_SYMBOL_GPL(spumone_rt_priority);
+
 /* ---- how they are ---- */
 
 void spumone_rt_state(int number, struct layer_rt *out)

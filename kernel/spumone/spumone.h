@@ -148,6 +148,7 @@ int turns_begin(struct spumone_guest *g, struct complaint *c);
 void turns_end(struct spumone_guest *g);
 void turns_end_all(unsigned int cpu);
 void turns_move(struct spumone_guest *g, unsigned int cpu);
+void turns_priority(struct spumone_guest *g, u32 priority);
 bool turns_any(unsigned int cpu);
 
 /* launch.c */

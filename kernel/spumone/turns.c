@@ -142,3 +142,20 @@ void turns_move(struct spumone_guest *g, unsigned int cpu)
 	/* and looks at whatever it was rung for meanwhile */
 	spumone_arch_ring(cpu);
 }
+
+/**
+ * turns_priority() - an RTOS goes before others as urgently as this from now on
+ * @g: it may have ended by itself
+ * @priority: it has been checked
+ *
+ * Context: may sleep.
+ */
+void turns_priority(struct spumone_guest *g, u32 priority)
+{
+	/* of its next start, too */
+	g->share.priority = priority;
+	if (!g->runs)
+		return;
+	WRITE_ONCE(g->shared->start.priority, priority);
+	turns_call(g->cpu, LAYER_CALL_RT_PRIORITY, g->number);
+}

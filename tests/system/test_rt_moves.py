@@ -59,6 +59,55 @@ def test_priorities(fresh_machine: Machine) -> None:
     machine.run("shimos rm --force low && shimos rm high")
 
 
+def too_late(machine: Machine, name: str) -> int:
+    """Return how many interrupts of its timer a program has had later than a high one ever has."""
+    late = json.loads(machine.run(f"shimos rt latency {name} --json").output)
+    return sum(bucket["count"] for bucket in late["buckets"] if bucket["from_cycles"] > 500)
+
+
+@pytest.mark.machine(cpus=1, icount=True)
+def test_another_priority(fresh_machine: Machine) -> None:
+    """A program at 1 kHz waits for one that never halts, until it is the more urgent one; nothing of it is lost."""
+    machine = fresh_machine
+    rt.spin(machine)
+    machine.run(rt_command("busy-endless", name="hog", cpu="0", more="--budget 40%/5ms --priority 90"))
+    machine.run(rt_command("latency-endless", cpu="0", more="--budget 40%/5ms --priority 10"))
+    counted(machine, "ctl", 300)
+    # of each 5 ms it waits for 2
+    assert too_late(machine, "ctl") > 50
+    assert list(vcpus(machine)) == ["host:0", "hog:0", "ctl:0"]
+
+    assert "ctl: priority 99, before 10" in machine.run("shimos rt priority ctl 99").output
+    late, now = too_late(machine, "ctl"), vcpus(machine)
+    assert list(now) == ["host:0", "ctl:0", "hog:0"]
+    assert (now["ctl:0"]["priority"], show(machine, "ctl")["priority"]) == (99, 99)
+    counted(machine, "ctl", now["ctl:0"]["timers"] + 300)
+    assert too_late(machine, "ctl") == late
+    # the other one has its share all the same
+    assert vcpus(machine)["hog:0"]["throttled"] > now["hog:0"]["throttled"]
+
+    # it stays when it is started again
+    machine.run("shimos kill ctl && shimos restart ctl")
+    counted(machine, "ctl", 300)
+    assert vcpus(machine)["ctl:0"]["priority"] == 99 and not too_late(machine, "ctl")
+    # and can be another one before that
+    machine.run("shimos stop ctl && shimos rt priority ctl:0 1 && shimos restart ctl")
+    counted(machine, "ctl", 300)
+    assert vcpus(machine)["ctl:0"]["priority"] == 1 and too_late(machine, "ctl") > 50
+
+    for command, words in {
+        "shimos rt priority ctl 0": ("1..=99",),
+        "shimos rt priority ctl 100": ("1..=99",),
+        "shimos rt priority host:0 5": ("'host:0' has no priority", "budgets"),
+        "shimos rt priority nobody 5": ("no partition 'nobody'", "hog, ctl"),
+    }.items():
+        refused(machine, command, *words)
+    assert vcpus(machine)["ctl:0"]["priority"] == 1
+    for name in ("ctl", "hog"):
+        machine.run(f"shimos rm --force {name}")
+    machine.assert_dmesg_clean()
+
+
 def test_budgets(machine: Machine) -> None:
     """What the programs of a CPU have together leaves Linux enough."""
     before = Resources(machine)
@@ -102,6 +151,7 @@ def test_moves(machine: Machine) -> None:
         "shimos rt move ctl 77": ("CPU 77 does not exist",),
         "shimos rt move host:0 1": ("the host's own kernel",),
         "shimos rt move web 0": ("CPUs of its own",),
+        "shimos rt priority web 5": ("CPUs of its own",),
         "shimos rt move nobody 0": ("nobody",),
     }.items():
         refused(machine, command, *words)

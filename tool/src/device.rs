@@ -400,6 +400,8 @@ pub trait Device {
     fn rt_latency(&self, id: u32) -> Outcome<RtLatency>;
     /// A real-time partition shares another CPU from now on.
     fn rt_move(&self, id: u32, cpu: u32) -> Outcome<()>;
+    /// A real-time partition has another priority from now on.
+    fn rt_priority(&self, id: u32, priority: u32) -> Outcome<()>;
     fn rt_check(&self, id: u32) -> Outcome<RtCheck>;
     fn console(&self, id: u32) -> Outcome<File>;
     fn memory(&self, id: u32) -> Outcome<File>;

@@ -352,6 +352,13 @@ impl Device for Fake {
         })
     }
 
+    fn rt_priority(&self, id: u32, priority: u32) -> Outcome<()> {
+        self.change(id, |s| {
+            s.priority = priority;
+            Ok(())
+        })
+    }
+
     fn rt_check(&self, _: u32) -> Outcome<RtCheck> {
         Ok(RtCheck::default())
     }

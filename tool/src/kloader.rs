@@ -314,6 +314,13 @@ impl Device for KLoader {
         abi::rt_move(&self.file, &raw).map_err(|e| self.refusal(e))
     }
 
+    fn rt_priority(&self, id: u32, priority: u32) -> Outcome<()> {
+        let mut raw = abi::RtPriority::new();
+        raw.id = id;
+        raw.priority = priority;
+        abi::rt_priority(&self.file, &raw).map_err(|e| self.refusal(e))
+    }
+
     fn rt_check(&self, id: u32) -> Outcome<RtCheck> {
         let mut raw = abi::RtCheck::new();
         raw.id = id;

@@ -53,6 +53,7 @@ enum layer_call {
 	LAYER_CALL_RT_CHARGE,	/* charge it with this exit, to see what of it is seen */
 	LAYER_CALL_RT_SEND,	/* it goes where its layer_guest_shared.move says */
 	LAYER_CALL_RT_RECEIVE,	/* whoever is on the way to this core is here after that */
+	LAYER_CALL_RT_PRIORITY,	/* it goes before others as its layer_guest_shared.start says now */
 	LAYER_CALL_PROTECT,	/* Linux sees what the tables at an address say; 0: all there is */
 };
 

@@ -171,6 +171,18 @@ int spumone_rt_stop(int number);
 int spumone_rt_move(int number, unsigned int cpu, struct complaint *c);
 
 /**
+ * spumone_rt_priority() - it has another priority from now on, whether or not it runs
+ * @priority: SHIMOS_RT_MIN_PRIORITY to SHIMOS_RT_MAX_PRIORITY
+ * @c: why not
+ *
+ * Of those on its CPU that have the same one, it goes last.
+ *
+ * Context: may sleep.
+ * Return: 0, or -EINVAL: it has the one that it had.
+ */
+int spumone_rt_priority(int number, u32 priority, struct complaint *c);
+
+/**
  * spumone_protect() - memory can be hidden from all CPUs of this kernel from now on
  * @c: why not
  *

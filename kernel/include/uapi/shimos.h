@@ -14,7 +14,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define SHIMOS_ABI_VERSION	4
+#define SHIMOS_ABI_VERSION	5
 #define SHIMOS_NAME_LEN		32	/* with the final NUL */
 #define SHIMOS_CMDLINE_LEN	1536	/* what a user may pass, with the NUL */
 #define SHIMOS_ERROR_LEN	512	/* with the final NUL */
@@ -261,6 +261,16 @@ struct shimos_rt_move {
 };
 
 /*
+ * SHIMOS_IOC_RT_PRIORITY: a real-time partition has another priority from now on, whether or not
+ * it runs, and keeps it when it is started again; refused for others with -EINVAL.
+ */
+struct shimos_rt_priority {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 priority;			/* SHIMOS_RT_MIN_PRIORITY to SHIMOS_RT_MAX_PRIORITY */
+};
+
+/*
  * A histogram's buckets.  Each number below SHIMOS_RT_LATENCY_STEPS has its own, and from
  * there on each octave, from a power of two to the next, has as many of equal width.  The last
  * one is for all that is greater.
@@ -346,5 +356,6 @@ struct shimos_pci {
 #define SHIMOS_IOC_RT_LATENCY	_IOWR(SHIMOS_IOC_MAGIC, 14, struct shimos_rt_latency)
 #define SHIMOS_IOC_RT_MOVE	_IOW(SHIMOS_IOC_MAGIC, 15, struct shimos_rt_move)
 #define SHIMOS_IOC_RT_CHECK	_IOWR(SHIMOS_IOC_MAGIC, 16, struct shimos_rt_check)
+#define SHIMOS_IOC_RT_PRIORITY	_IOW(SHIMOS_IOC_MAGIC, 17, struct shimos_rt_priority)
 
 #endif

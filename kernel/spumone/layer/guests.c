@@ -44,7 +44,10 @@ static struct layer_guest *guests_find(u64 number)
 	return g;
 }
 
-/* A new one, as Linux has said; what Linux writes there from now on is not looked at. */
+/*
+ * A new one, as Linux has said; of what Linux writes there from now on, only its priority is
+ * looked at, by layer_guests_priority().
+ */
 void layer_guests_begin(u64 number)
 {
 	struct layer_rt_start start;
@@ -142,6 +145,21 @@ void layer_guests_receive(void)
 	coming = __atomic_exchange_n(word, 0, __ATOMIC_ACQUIRE);
 	for (; coming; coming &= coming - 1)
 		guests_arrive(layer_arch_guest(__builtin_ctzll(coming) % LAYER_GUESTS));
+}
+
+/*
+ * Linux has said anew how urgent it is; of those with the same priority it is the last.  Linux
+ * has the core, so it is only the order that changes.
+ */
+void layer_guests_priority(u64 number)
+{
+	struct layer_guest *g = guests_find(number);
+
+	if (!g)
+		return;
+	guests_remove(g);
+	g->priority = LAYER_READ(g->shared->start.priority);
+	guests_add(g);
 }
 
 /* What is due. */

@@ -96,6 +96,7 @@ void layer_guests_end(u64 number);
 void layer_guests_charge(u64 number);
 void layer_guests_send(u64 number);
 void layer_guests_receive(void);
+void layer_guests_priority(u64 number);
 void layer_guests_look(void);
 struct layer_guest *layer_guests_first(void);
 u64 layer_guests_next(const struct layer_guest *next);

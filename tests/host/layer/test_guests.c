@@ -291,6 +291,83 @@ static void test_moves(void)
 	CHECK(rt(1)->moves == 2);
 }
 
+static void urgent(unsigned int number, u64 priority)
+{
+	layer_guest_pages[number].shared.start.priority = priority;
+	turns_exit();
+	layer_guests_priority(number);
+	turns_go_on();
+}
+
+/* How urgent one is can change while it waits; nothing else of it does. */
+static void test_other_priorities(void)
+{
+	u64 deadline;
+
+	turns_reset();
+	begin(0, 50, 10000, 100000);
+	deadline = core_now + 5000;
+	ask(deadline);
+	halt();
+	begin(1, 60, 0, 0);
+	begin(2, 60, 0, 0);
+	CHECK(has(1));
+	halt();
+	halt();
+	CHECK(!turns_rtos);
+	ring_all();
+	CHECK(has(1));
+	halt();
+	halt();
+	halt();
+	CHECK(!turns_rtos && fires_at(deadline));
+	/* to the top, with its deadline */
+	urgent(0, 99);
+	CHECK(!turns_rtos && fires_at(deadline));
+	ring_all();
+	CHECK(has(0));
+	halt();
+	CHECK(has(1));
+	halt();
+	halt();
+	CHECK(!turns_rtos);
+	/* beside those that have it already, behind them */
+	urgent(0, 60);
+	urgent(1, 60);
+	ring_all();
+	CHECK(has(2));
+	halt();
+	CHECK(has(0));
+	halt();
+	CHECK(has(1));
+	halt();
+	CHECK(!turns_rtos && fires_at(deadline));
+	/* to the bottom, and what has come for it is not lost */
+	urgent(0, 1);
+	ring_all();
+	CHECK(has(2));
+	halt();
+	CHECK(has(1));
+	core_now = deadline + 100;
+	look();
+	CHECK(has(1) && rt(0)->timers == 1);
+	halt();
+	CHECK(has(0) && rt(0)->timers == 1 && rt(0)->exits >= 3);
+	/* what it reads is what Linux said when it called; who is not here has no order */
+	halt();
+	halt();
+	CHECK(!turns_rtos);
+	layer_guest_pages[0].shared.start.priority = 99;
+	ring_all();
+	CHECK(has(2));
+	urgent(3, 99);
+	turns_exit();
+	layer_guests_priority(LAYER_GUESTS);
+	layer_guests_priority(~0ull);
+	turns_go_on();
+	CHECK(has(2) && !core_guests[3].core);
+}
+
 void test_guests(void)
 {
 	test_priorities();
@@ -299,4 +376,5 @@ void test_guests(void)
 	test_charge();
 	test_who_is_there();
 	test_moves();
+	test_other_priorities();
 }

@@ -115,6 +115,7 @@ fn the_structures_match_the_c_header() {
         moved_max_ns
     );
     fields!(check, RtMove, "shimos_rt_move", id, cpu);
+    fields!(check, RtPriority, "shimos_rt_priority", id, priority);
     fields!(
         check,
         RtCheck,

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 
-pub const ABI_VERSION: u32 = 4;
+pub const ABI_VERSION: u32 = 5;
 pub const NAME_LEN: usize = 32;
 pub const CMDLINE_LEN: usize = 1536;
 pub const ERROR_LEN: usize = 512;
@@ -221,6 +221,14 @@ pub struct RtMove {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct RtPriority {
+    pub hdr: Header,
+    pub id: u32,
+    pub priority: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct RtLatency {
     pub hdr: Header,
     pub id: u32,
@@ -282,6 +290,8 @@ unsafe impl Argument for RtMove {}
 // SAFETY: as above.
 unsafe impl Argument for RtCheck {}
 // SAFETY: as above.
+unsafe impl Argument for RtPriority {}
+// SAFETY: as above.
 unsafe impl Argument for Pci {}
 
 mod ioctl {
@@ -304,6 +314,7 @@ mod ioctl {
     nix::ioctl_readwrite!(rt_latency, MAGIC, 14, RtLatency);
     nix::ioctl_write_ptr!(rt_move, MAGIC, 15, RtMove);
     nix::ioctl_readwrite!(rt_check, MAGIC, 16, RtCheck);
+    nix::ioctl_write_ptr!(rt_priority, MAGIC, 17, RtPriority);
 }
 
 /// A call that takes a `Target`.
@@ -391,6 +402,11 @@ pub fn rt_latency(device: &File, argument: &mut RtLatency) -> Result<(), Errno> 
 pub fn rt_move(device: &File, argument: &RtMove) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt_move(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn rt_priority(device: &File, argument: &RtPriority) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::rt_priority(device.as_raw_fd(), argument) }.map(drop)
 }
 
 pub fn rt_check(device: &File, argument: &mut RtCheck) -> Result<(), Errno> {

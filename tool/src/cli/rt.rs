@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::Json;
+use super::{Json, values};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -32,6 +32,12 @@ pub enum RtMore {
     /// It goes on where it was; a deadline that comes on the way is late by that. The other
     /// CPU may be shared already, if the budgets of its programs leave the host enough.
     Move(RtMove),
+    /// Give a real-time program another priority, also while it runs
+    ///
+    /// Of the programs on a CPU the one with the highest priority goes first, and of those
+    /// with the same one the one that has had it longest. The program keeps it when it is
+    /// started again.
+    Priority(RtPriority),
     /// Look whether a real-time program's text and constants are as they were loaded
     ///
     /// And the copy of its image that another start begins with. The host looks, so not while
@@ -57,6 +63,20 @@ pub struct RtMove {
 
     /// The CPU, as Linux numbers them
     pub cpu: u32,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RtPriority {
+    /// Name of a real-time partition
+    pub name: String,
+
+    /// 1 to 99, the highest goes first
+    #[arg(value_parser = values::priority())]
+    pub priority: u32,
 
     /// Print JSON
     #[arg(long)]

@@ -5,6 +5,7 @@ mod checking;
 mod distribution;
 mod lateness;
 mod moving;
+mod priority;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
         None => list(device, &args.list),
         Some(RtMore::Latency(args)) => lateness::run(device, args),
         Some(RtMore::Move(args)) => moving::run(device, args),
+        Some(RtMore::Priority(args)) => priority::run(device, args),
         Some(RtMore::Check(args)) => checking::run(device, args),
     }
 }
@@ -75,6 +77,11 @@ fn read(device: &dyn Device) -> Result<Vec<(Status, RtStatus)>> {
         }
     }
     Ok(sharers)
+}
+
+/// A partition's name, for `shimos rt` calls it otherwise than `shimos run` did.
+fn partition(name: &str) -> &str {
+    name.strip_suffix(":0").unwrap_or(name)
 }
 
 /// CPU by CPU: the host's, then the others that share it, as they go before each other.

@@ -35,8 +35,7 @@ fn go(device: &dyn Device, args: &cli::RtMove) -> Result<Moved> {
         ))
         .hint("move a real-time program; `taskset` moves what runs on the host"));
     }
-    // As `shimos rt` calls it, or as `shimos run` did.
-    let name = args.name.strip_suffix(":0").unwrap_or(&args.name);
+    let name = super::partition(&args.name);
     let status = lookup::find(device, name)?;
     if status.kind != Kind::Rt {
         return Err(

@@ -128,6 +128,9 @@ static int exit_call(void)
 	case LAYER_CALL_RT_RECEIVE:
 		layer_guests_receive();
 		break;
+	case LAYER_CALL_RT_PRIORITY:
+		layer_guests_priority(layer_linux.registers.rdi);
+		break;
 	}
 	return 0;
 }
