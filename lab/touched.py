@@ -26,7 +26,9 @@ _IKC = _system("ikc", "ikc_death", "ikc_user")
 _DISKS = _system("disks", "disk_faults", "disk_power", "disk_root")
 _NETS = _system("networks", "network_faults")
 _DEVICES = (*_DISKS, *_NETS, *_system("owner", "device_hostile", "device_unwanted"))
-_RT = _system("layer", "layer_protect", "rt", "rt_ikc", "rt_monitor", "rt_moves", "rt_partitions", "rt_protected")
+_RT = _system(
+    "layer", "layer_protect", "rt", "rt_ikc", "rt_monitor", "rt_moves", "rt_partitions", "rt_protected", "rt_vectors"
+)
 _LIFE = (*_system("life", "guarded", "errors", "hostile", "ioctl", "kernels", "tool", "pci"), *_RT)
 
 #: Patterns of files (* fits slashes as well) and the tests that depend on them.

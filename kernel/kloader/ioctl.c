@@ -350,6 +350,18 @@ static int ioctl_rt_priority(void *session, void *data, struct complaint *c)
 	return ioctl_check_permission(c) ?: ioctl_with(arg->id, ioctl_rt_priority_found, arg, c);
 }
 
+static int ioctl_rt_vectors_found(struct partition *p, void *data, struct complaint *c)
+{
+	return ioctl_check_rt(p, c) ?: kind_rt_vectors(p, data, c);
+}
+
+static int ioctl_rt_vectors(void *session, void *data, struct complaint *c)
+{
+	struct shimos_rt_vectors *arg = data;
+
+	return ioctl_with(arg->id, ioctl_rt_vectors_found, arg, c);
+}
+
 static int ioctl_rt_check_found(struct partition *p, void *data, struct complaint *c)
 {
 	return ioctl_check_rt(p, c) ?: kind_rt_check(p, data, c);
@@ -383,6 +395,7 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_RT_MOVE, "rt_move", 0, ioctl_rt_move },
 	{ SHIMOS_IOC_RT_CHECK, "rt_check", 0, ioctl_rt_check },
 	{ SHIMOS_IOC_RT_PRIORITY, "rt_priority", 0, ioctl_rt_priority },
+	{ SHIMOS_IOC_RT_VECTORS, "rt_vectors", 0, ioctl_rt_vectors },
 };
 
 static const struct shimos_door ioctl_door = {

@@ -2,6 +2,7 @@
 /* What can be asked of a real-time partition: how it shares its CPU, and whether it is intact. */
 #include <linux/math64.h>
 #include <asm/tsc.h>
+#include <uapi/shimos_rt.h>
 
 #include "kind_rt.h"
 
@@ -90,6 +91,30 @@ int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct c
 	mutex_unlock(&p->mutex);
 	out->cycles_per_second = (u64)tsc_khz * 1000;
 	out->past = now.past;
+	return 0;
+}
+
+/**
+ * kind_rt_vectors() - which interrupts a real-time partition and its CPU have had
+ * @p: of this kind
+ * @out: all but the header
+ *
+ * Context: may sleep.
+ * Return: 0, or -ENOENT: it is being removed.
+ */
+int kind_rt_vectors(struct partition *p, struct shimos_rt_vectors *out, struct complaint *c)
+{
+	int ret = kind_rt_hold(p, c);
+	struct layer_rt now;
+
+	if (ret)
+		return ret;
+	out->cpu = p->cpus[0];
+	spumone_vectors(out->cpu, out);
+	kind_rt_now(p, &now);
+	mutex_unlock(&p->mutex);
+	out->program[0] = (struct shimos_rt_vector_count) { now.timers, SHIMOS_RT_TIMER, "timer" };
+	out->program[1] = (struct shimos_rt_vector_count) { now.bells, SHIMOS_RT_BELL, "bell" };
 	return 0;
 }
 

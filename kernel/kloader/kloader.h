@@ -240,6 +240,7 @@ int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct com
 int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c);
 int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c);
 int kind_rt_priority(struct partition *p, u32 priority, struct complaint *c);
+int kind_rt_vectors(struct partition *p, struct shimos_rt_vectors *out, struct complaint *c);
 int kind_rt_check(struct partition *p, struct shimos_rt_check *out, struct complaint *c);
 /* The layer's number of it. */
 int kind_rt_number(const struct partition *p);

@@ -3,7 +3,7 @@
  * The Linux side of SPUMONE: puts the layer under CPUs of the running kernel and takes
  * it away again.  This header is what its files share.
  *
- * Calls go down: main.c; rt.c, guard.c and hotplug.c; launch.c and watch.c; turns.c; protect.c;
+ * Calls go down: main.c; rt.c, guard.c and hotplug.c; launch.c, vectors.c and watch.c; turns.c; protect.c;
  * clock.c, guest.c and image.c; area.c and record.c; the architecture.
  */
 #ifndef _SPUMONE_H
@@ -204,6 +204,8 @@ void spumone_arch_call(enum layer_call call, u64 argument);
 int spumone_arch_check_protect(struct complaint *c);
 /* On a CPU under the layer: Linux sees what the tables at an address say; 0: all. */
 void spumone_arch_protect(u64 root);
+/* What Linux calls what comes at a vector, which is below LAYER_VECTORS; "" if nothing. */
+const char *spumone_arch_vector_name(unsigned int vector);
 /* Ring for the RTOSes of a CPU.  Any context. */
 void spumone_arch_ring(unsigned int cpu);
 /* The bell of all RTOSes on a CPU: a SHIMOS_BELL. */

@@ -317,6 +317,25 @@ pub struct RtCheck {
     pub first: u64,
 }
 
+/// Interrupts at one vector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RtVector {
+    pub number: u32,
+    pub count: u64,
+    /// What they are; `None`: nobody has said.
+    pub name: Option<String>,
+}
+
+/// Which interrupts the CPU of a real-time partition has had, and whose they were. The fields
+/// are those of `struct shimos_rt_vectors`, but for vectors that had none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RtVectors {
+    pub cpu: u32,
+    pub host: Vec<RtVector>,
+    pub layer: Vec<RtVector>,
+    pub program: Vec<RtVector>,
+}
+
 #[derive(Clone, Debug)]
 pub struct CreateRequest {
     pub name: String,
@@ -402,6 +421,8 @@ pub trait Device {
     fn rt_move(&self, id: u32, cpu: u32) -> Outcome<()>;
     /// A real-time partition has another priority from now on.
     fn rt_priority(&self, id: u32, priority: u32) -> Outcome<()>;
+    /// Refused for a partition that is no real-time program's.
+    fn rt_vectors(&self, id: u32) -> Outcome<RtVectors>;
     fn rt_check(&self, id: u32) -> Outcome<RtCheck>;
     fn console(&self, id: u32) -> Outcome<File>;
     fn memory(&self, id: u32) -> Outcome<File>;

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 
 use crate::device::{
     Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtCheck, RtLatency,
-    RtStatus, State, Status,
+    RtStatus, RtVector, RtVectors, State, Status,
 };
 use crate::pci::Address;
 
@@ -356,6 +356,20 @@ impl Device for Fake {
         self.change(id, |s| {
             s.priority = priority;
             Ok(())
+        })
+    }
+
+    fn rt_vectors(&self, id: u32) -> Outcome<RtVectors> {
+        let vector = |number, count, name: &str| RtVector {
+            number,
+            count,
+            name: Some(name.to_string()).filter(|name| !name.is_empty()),
+        };
+        Ok(RtVectors {
+            cpu: self.status(id)?.cpus[0],
+            host: vec![vector(0x22, 7, ""), vector(0xec, 1200, "LOC")],
+            layer: vec![vector(0xf2, 5000, "timer"), vector(0xf1, 6, "bell")],
+            program: vec![vector(32, 3800, "timer")],
         })
     }
 

@@ -10,7 +10,7 @@ use nix::errno::Errno;
 use crate::abi::{self, Argument as _, TargetCall, text};
 use crate::device::{
     Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtCheck, RtLatency,
-    RtStatus, State, Status,
+    RtStatus, RtVector, RtVectors, State, Status,
 };
 use crate::error::{Error, Result, io_text};
 use crate::pci::Address;
@@ -171,6 +171,18 @@ fn rt_latency_from(raw: &abi::RtLatency) -> RtLatency {
     }
 }
 
+/// Those that there were.
+fn rt_vectors_from(raw: &[abi::RtVector]) -> Vec<RtVector> {
+    raw.iter()
+        .filter(|vector| vector.count > 0)
+        .map(|vector| RtVector {
+            number: vector.number,
+            count: vector.count,
+            name: Some(text(&vector.name)).filter(|name| !name.is_empty()),
+        })
+        .collect()
+}
+
 fn fill_name(field: &mut [u8; abi::NAME_LEN], name: &str) -> Outcome<()> {
     match field.get_mut(..name.len()) {
         Some(field) if name.len() < abi::NAME_LEN => {
@@ -319,6 +331,18 @@ impl Device for KLoader {
         raw.id = id;
         raw.priority = priority;
         abi::rt_priority(&self.file, &raw).map_err(|e| self.refusal(e))
+    }
+
+    fn rt_vectors(&self, id: u32) -> Outcome<RtVectors> {
+        let mut raw = abi::RtVectors::new();
+        raw.id = id;
+        abi::rt_vectors(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
+        Ok(RtVectors {
+            cpu: raw.cpu,
+            host: rt_vectors_from(&raw.host),
+            layer: rt_vectors_from(&raw.layer),
+            program: rt_vectors_from(&raw.program),
+        })
     }
 
     fn rt_check(&self, id: u32) -> Outcome<RtCheck> {

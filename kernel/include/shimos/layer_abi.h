@@ -71,10 +71,11 @@ struct layer_counts {
 	u64 set_aside;		/* vectors that would have kept the layer's own away */
 	u64 armed;		/* times the timer was set */
 	u64 fired;
+	u64 rung;		/* the bell of its RTOSes */
 	u64 ticks;		/* of Linux, that were due */
 	u64 late_max;		/* the latest, in cycles */
 	u64 faults;		/* accesses of Linux to memory that is hidden from it */
-	u32 given[LAYER_VECTORS];	/* deliveries to Linux */
+	u64 given[LAYER_VECTORS];	/* deliveries to Linux */
 };
 
 /* Linux: where the RTOS is entered, and how long it may run.  The layer keeps a copy. */
@@ -114,6 +115,7 @@ struct layer_rt {
 	u64 masked;		/* Linux had interrupts disabled */
 	u64 exits;		/* out of it */
 	u64 timers;		/* its deadlines that came */
+	u64 bells;		/* times that it was rung, or another one on its core */
 	u64 past;		/* those that were over when it asked */
 	u64 waited;		/* times that an interrupt of the highest class was in the way */
 	u64 cycles;		/* that it had the core, and the layer for its sake */

@@ -10,6 +10,7 @@ struct layer_late;
 struct layer_rt;
 struct layer_shared;
 struct shimos_rt_page;
+struct shimos_rt_vectors;
 
 /**
  * struct spumone_share - how an RTOS shares its CPU
@@ -242,6 +243,15 @@ const struct layer_late *spumone_rt_late(int number);
  * Return: how often since the layer is under it, 0 if it is not.
  */
 u64 spumone_exits(unsigned int cpu);
+
+/**
+ * spumone_vectors() - which interrupts this kernel and the layer have had on a CPU
+ * @cpu: the layer is under it while it is online
+ * @to: see uapi/shimos.h; its host and layer, as they are at one moment
+ *
+ * Context: may sleep.
+ */
+void spumone_vectors(unsigned int cpu, struct shimos_rt_vectors *to);
 
 /**
  * spumone_rt_reason() - why an RTOS that did what it may not was ended, in words

@@ -270,6 +270,33 @@ struct shimos_rt_priority {
 	__u32 priority;			/* SHIMOS_RT_MIN_PRIORITY to SHIMOS_RT_MAX_PRIORITY */
 };
 
+#define SHIMOS_RT_VECTORS	256
+
+/* One of them: how many interrupts there were. */
+struct shimos_rt_vector_count {
+	__u64 count;
+	__u32 number;
+	char name[12];			/* NUL-terminated; empty: none is known */
+};
+
+/*
+ * SHIMOS_IOC_RT_VECTORS: which interrupts the CPU of a real-time partition has had, and whose
+ * they were; refused for others with -EINVAL.  Each went to one of these: the host, the layer
+ * below it, or, from the layer, the partition's program, which has vectors of its own.  What
+ * nobody has a use for went to the host.
+ */
+struct shimos_rt_vectors {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 cpu;			/* out: which one, as the host calls it */
+	/* out: the host took them, since the CPU is shared; with its names in /proc/interrupts */
+	struct shimos_rt_vector_count host[SHIMOS_RT_VECTORS];
+	/* out: the layer's own, which the host never sees: the timer of both, and the bell */
+	struct shimos_rt_vector_count layer[2];
+	/* out: raised for the program since its last start: its timer, and the bell of its CPU */
+	struct shimos_rt_vector_count program[2];
+};
+
 /*
  * A histogram's buckets.  Each number below SHIMOS_RT_LATENCY_STEPS has its own, and from
  * there on each octave, from a power of two to the next, has as many of equal width.  The last
@@ -357,5 +384,6 @@ struct shimos_pci {
 #define SHIMOS_IOC_RT_MOVE	_IOW(SHIMOS_IOC_MAGIC, 15, struct shimos_rt_move)
 #define SHIMOS_IOC_RT_CHECK	_IOWR(SHIMOS_IOC_MAGIC, 16, struct shimos_rt_check)
 #define SHIMOS_IOC_RT_PRIORITY	_IOW(SHIMOS_IOC_MAGIC, 17, struct shimos_rt_priority)
+#define SHIMOS_IOC_RT_VECTORS	_IOWR(SHIMOS_IOC_MAGIC, 18, struct shimos_rt_vectors)
 
 #endif

@@ -209,6 +209,7 @@ void layer_guests_ring(void)
 {
 	struct layer_guest *g;
 
+	layer_counts()->rung++;
 	for (g = guests_first; g; g = g->next)
-		layer_rt_raise(g, SHIMOS_RT_BELL);
+		layer_rt_rung(g);
 }

@@ -112,6 +112,7 @@ void layer_rt_exited(struct layer_guest *g);
 void layer_rt_look(struct layer_guest *g, u64 now);
 u64 layer_rt_wakes(const struct layer_guest *g);
 u64 layer_rt_runs_until(const struct layer_guest *g);
+void layer_rt_rung(struct layer_guest *g);
 void layer_rt_raise(struct layer_guest *g, unsigned int vector);
 int layer_rt_take(struct layer_guest *g);
 void layer_rt_halt(struct layer_guest *g);

@@ -130,6 +130,12 @@ void layer_rt_raise(struct layer_guest *g, unsigned int vector)
 		g->pending |= 1ull << vector;
 }
 
+void layer_rt_rung(struct layer_guest *g)
+{
+	g->shared->rt.bells += g->on;
+	layer_rt_raise(g, SHIMOS_RT_BELL);
+}
+
 /* The most urgent one, or -1; it is not on its way any more. */
 int layer_rt_take(struct layer_guest *g)
 {

@@ -84,9 +84,21 @@ static void test_priorities(void)
 	halt();
 	CHECK(has(3));
 	halt();
-	CHECK(!turns_rtos);
+	CHECK(!turns_rtos && !core_shared.counts.rung);
 	ring_all();
 	CHECK(has(1) && rt(1)->entered == 2);
+	/* it does not say for whom: all but those that have ended have heard it */
+	CHECK(core_shared.counts.rung == 1 && rt(1)->bells == 1 && rt(3)->bells == 1);
+	turns_exit();
+	layer_rt_call(turns_guest, SHIMOS_RT_CALL_END, 0, 0);
+	turns_go_on();
+	ring_all();
+	CHECK(core_shared.counts.rung == 2 && rt(1)->bells == 1 && rt(3)->bells == 2);
+	turns_exit();
+	layer_guests_end(1);
+	turns_go_on();
+	begin(1, 60, 0, 0);
+	CHECK(has(1) && !rt(1)->bells);
 	halt();
 	CHECK(has(2));
 }

@@ -118,6 +118,17 @@ fn the_structures_match_the_c_header() {
     fields!(check, RtPriority, "shimos_rt_priority", id, priority);
     fields!(
         check,
+        RtVectors,
+        "shimos_rt_vectors",
+        id,
+        cpu,
+        host,
+        layer,
+        program
+    );
+    fields!(check, RtVector, "shimos_rt_vector_count", count, number, name);
+    fields!(
+        check,
         RtCheck,
         "shimos_rt_check",
         id,

@@ -33,6 +33,8 @@ pub const RT_DEFAULT_PERIOD_NS: u64 = 10_000_000;
 pub const RT_MIN_PRIORITY: u32 = 1;
 pub const RT_MAX_PRIORITY: u32 = 99;
 
+pub const RT_VECTORS: usize = 256;
+
 pub const RT_LATENCY_STEPS: usize = 32;
 pub const RT_LATENCY_BUCKETS: usize = 545;
 
@@ -229,6 +231,25 @@ pub struct RtPriority {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct RtVector {
+    pub count: u64,
+    pub number: u32,
+    pub name: [u8; 12],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct RtVectors {
+    pub hdr: Header,
+    pub id: u32,
+    pub cpu: u32,
+    pub host: [RtVector; RT_VECTORS],
+    pub layer: [RtVector; 2],
+    pub program: [RtVector; 2],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct RtLatency {
     pub hdr: Header,
     pub id: u32,
@@ -291,6 +312,8 @@ unsafe impl Argument for RtMove {}
 unsafe impl Argument for RtCheck {}
 // SAFETY: as above.
 unsafe impl Argument for RtPriority {}
+// SAFETY: as above; its other structures hold nothing else.
+unsafe impl Argument for RtVectors {}
 // SAFETY: as above.
 unsafe impl Argument for Pci {}
 
@@ -315,6 +338,7 @@ mod ioctl {
     nix::ioctl_write_ptr!(rt_move, MAGIC, 15, RtMove);
     nix::ioctl_readwrite!(rt_check, MAGIC, 16, RtCheck);
     nix::ioctl_write_ptr!(rt_priority, MAGIC, 17, RtPriority);
+    nix::ioctl_readwrite!(rt_vectors, MAGIC, 18, RtVectors);
 }
 
 /// A call that takes a `Target`.
@@ -407,6 +431,11 @@ pub fn rt_move(device: &File, argument: &RtMove) -> Result<(), Errno> {
 pub fn rt_priority(device: &File, argument: &RtPriority) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt_priority(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn rt_vectors(device: &File, argument: &mut RtVectors) -> Result<(), Errno> {
+    // SAFETY: see info().
+    unsafe { ioctl::rt_vectors(device.as_raw_fd(), argument) }.map(drop)
 }
 
 pub fn rt_check(device: &File, argument: &mut RtCheck) -> Result<(), Errno> {

@@ -38,6 +38,14 @@ pub enum RtMore {
     /// with the same one the one that has had it longest. The program keeps it when it is
     /// started again.
     Priority(RtPriority),
+    /// Show which interrupts shared CPUs have had, and whose they were
+    ///
+    /// A line for each vector that has been seen. The host's are those that it took since the
+    /// CPU is shared, with the host's names for them, as in /proc/interrupts; a device's have
+    /// none. What nobody has a use for is the host's, too. The layer's own, its timer and the
+    /// programs' bell, the host never sees. A program has vectors of its own, at which the
+    /// layer raises its timer's interrupt and the bell's, counted since its last start.
+    Vectors(Json),
     /// Look whether a real-time program's text and constants are as they were loaded
     ///
     /// And the copy of its image that another start begins with. The host looks, so not while

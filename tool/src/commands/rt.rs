@@ -6,6 +6,7 @@ mod distribution;
 mod lateness;
 mod moving;
 mod priority;
+mod vectors;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,9 +27,12 @@ pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
         Some(RtMore::Latency(args)) => lateness::run(device, args),
         Some(RtMore::Move(args)) => moving::run(device, args),
         Some(RtMore::Priority(args)) => priority::run(device, args),
+        Some(RtMore::Vectors(args)) => vectors::run(device, args),
         Some(RtMore::Check(args)) => checking::run(device, args),
     }
 }
+
+const NONE: &str = "no CPU is shared";
 
 fn list(device: &dyn Device, args: &Json) -> Result<()> {
     let rows = rows(&read(device)?);
@@ -36,7 +40,7 @@ fn list(device: &dyn Device, args: &Json) -> Result<()> {
         return output::json(&rows);
     }
     output::line(match rows.as_slice() {
-        [] => "no CPU is shared".into(),
+        [] => NONE.into(),
         rows => table(rows),
     })
 }
@@ -60,15 +64,18 @@ struct Row {
     moved_max_ns: Option<u64>,
 }
 
-/// All that share a CPU.
-fn read(device: &dyn Device) -> Result<Vec<(Status, RtStatus)>> {
+/// All that share a CPU, and what `ask` finds out about each.
+fn sharers<T>(
+    device: &dyn Device,
+    ask: impl Fn(u32) -> device::Outcome<T>,
+) -> Result<Vec<(Status, T)>> {
     let mut sharers = Vec::new();
     for status in device::all(device).or_refuse("cannot list the partitions")? {
         if status.kind != Kind::Rt {
             continue;
         }
-        match device.rt(status.id) {
-            Ok(rt) => sharers.push((status, rt)),
+        match ask(status.id) {
+            Ok(found) => sharers.push((status, found)),
             // It has been removed meanwhile.
             Err(refusal) if refusal.errno == Errno::ENOENT => {}
             other => {
@@ -77,6 +84,10 @@ fn read(device: &dyn Device) -> Result<Vec<(Status, RtStatus)>> {
         }
     }
     Ok(sharers)
+}
+
+fn read(device: &dyn Device) -> Result<Vec<(Status, RtStatus)>> {
+    sharers(device, |id| device.rt(id))
 }
 
 /// A partition's name, for `shimos rt` calls it otherwise than `shimos run` did.
