@@ -41,7 +41,7 @@ def taken(interrupts: str, cpu: int) -> dict[str, int]:
 
 
 def reading(machine: Machine, cpu: int) -> tuple[dict[str, int], dict[str, tuple[int, int]]]:
-    """Return what the layer gave to Linux on a CPU, and between what Linux took more than that.
+    """Return what the layer gave to Linux on a CPU, and how many more Linux took, at least and at most.
 
     Linux has counted from an earlier moment on, so it is the same number at all times.
     """

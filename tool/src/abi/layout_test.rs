@@ -126,7 +126,14 @@ fn the_structures_match_the_c_header() {
         layer,
         program
     );
-    fields!(check, RtVector, "shimos_rt_vector_count", count, number, name);
+    fields!(
+        check,
+        RtVector,
+        "shimos_rt_vector_count",
+        count,
+        number,
+        name
+    );
     fields!(
         check,
         RtCheck,
