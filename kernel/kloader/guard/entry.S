@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /* Into the guard, around the kernel that it guards, and what it does on exceptions of its own. */
+#include <shimos/svm_registers.S>
 #include "guard.h"
 
 #define ENTRY_CR4_MCE		(1 << 6)
@@ -58,37 +59,11 @@ guard_enter:
 
 .Lrun:
 	lea	GUARD_VMCB(%rbx), %rax
-	mov	0x08(%rbx), %rcx
-	mov	0x10(%rbx), %rdx
-	mov	0x18(%rbx), %rsi
-	mov	0x20(%rbx), %rdi
-	mov	0x28(%rbx), %rbp
-	mov	0x30(%rbx), %r8
-	mov	0x38(%rbx), %r9
-	mov	0x40(%rbx), %r10
-	mov	0x48(%rbx), %r11
-	mov	0x50(%rbx), %r12
-	mov	0x58(%rbx), %r13
-	mov	0x60(%rbx), %r14
-	mov	0x68(%rbx), %r15
-	mov	0x00(%rbx), %rbx
+	svm_load_registers rbx
 	vmrun
 	push	%rbx
 	mov	8(%rsp), %rbx
-	mov	%rcx, 0x08(%rbx)
-	mov	%rdx, 0x10(%rbx)
-	mov	%rsi, 0x18(%rbx)
-	mov	%rdi, 0x20(%rbx)
-	mov	%rbp, 0x28(%rbx)
-	mov	%r8,  0x30(%rbx)
-	mov	%r9,  0x38(%rbx)
-	mov	%r10, 0x40(%rbx)
-	mov	%r11, 0x48(%rbx)
-	mov	%r12, 0x50(%rbx)
-	mov	%r13, 0x58(%rbx)
-	mov	%r14, 0x60(%rbx)
-	mov	%r15, 0x68(%rbx)
-	pop	0x00(%rbx)
+	svm_save_registers rbx
 	cld
 	mov	%rbx, %rdi
 	call	guard_exit

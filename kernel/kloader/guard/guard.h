@@ -36,7 +36,7 @@ struct guard_header {
 	u64 size;
 };
 
-/* What VMRUN does not switch, in the order of entry.S. */
+/* What VMRUN does not switch, in the order of svm_registers.S. */
 struct guard_registers {
 	u64 rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15;
 };

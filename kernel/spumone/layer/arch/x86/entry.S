@@ -3,6 +3,7 @@
  * Into the layer, around Linux, and out again (AMD64 APM volume 2, chapter 15).  The
  * switch of page tables is the module's, in arch/x86/call.S.
  */
+#include <shimos/svm_registers.S>
 #include "svm.h"
 
 #define LAYER_PARAMS_LEAVE	24	/* in struct layer_params */
@@ -42,40 +43,14 @@ layer_enter:
 .Lrun:
 	mov	layer_current(%rip), %rdi
 	mov	LAYER_VCPU_VMCB(%rdi), %rax
-	mov	0x00(%rdi), %rbx
-	mov	0x08(%rdi), %rcx
-	mov	0x10(%rdi), %rdx
-	mov	0x18(%rdi), %rsi
-	mov	0x28(%rdi), %rbp
-	mov	0x30(%rdi), %r8
-	mov	0x38(%rdi), %r9
-	mov	0x40(%rdi), %r10
-	mov	0x48(%rdi), %r11
-	mov	0x50(%rdi), %r12
-	mov	0x58(%rdi), %r13
-	mov	0x60(%rdi), %r14
-	mov	0x68(%rdi), %r15
-	mov	0x20(%rdi), %rdi
+	svm_load_registers rdi
 	/* GIF is clear: this lets none in, but says that physical interrupts end the run */
 	sti
 	nop
 	vmrun
 	push	%rdi
 	mov	layer_current(%rip), %rdi
-	mov	%rbx, 0x00(%rdi)
-	mov	%rcx, 0x08(%rdi)
-	mov	%rdx, 0x10(%rdi)
-	mov	%rsi, 0x18(%rdi)
-	mov	%rbp, 0x28(%rdi)
-	mov	%r8,  0x30(%rdi)
-	mov	%r9,  0x38(%rdi)
-	mov	%r10, 0x40(%rdi)
-	mov	%r11, 0x48(%rdi)
-	mov	%r12, 0x50(%rdi)
-	mov	%r13, 0x58(%rdi)
-	mov	%r14, 0x60(%rdi)
-	mov	%r15, 0x68(%rdi)
-	pop	0x20(%rdi)
+	svm_save_registers rdi
 	cld
 	call	layer_exit
 	test	%eax, %eax

@@ -16,7 +16,7 @@
 /* The highest class of interrupts, in which the layer's own is. */
 #define X86_TOP_CLASS		(LAYER_VECTOR / 16)
 
-/* What VMRUN does not switch, in the order of entry.S. */
+/* What VMRUN does not switch, in the order of svm_registers.S. */
 struct x86_registers {
 	u64 rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15;
 };
