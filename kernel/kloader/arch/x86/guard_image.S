@@ -4,6 +4,6 @@
 	.balign	16
 	.globl	kloader_guard_image
 kloader_guard_image:
-	.incbin	GUARD_IMAGE
+	.incbin	IMAGE
 	.globl	kloader_guard_image_end
 kloader_guard_image_end:

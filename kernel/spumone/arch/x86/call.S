@@ -95,6 +95,6 @@ SYM_CODE_END(spumone_arch_call_leave)
 	.balign	16
 	.globl	spumone_layer_image
 spumone_layer_image:
-	.incbin	LAYER_IMAGE
+	.incbin	IMAGE
 	.globl	spumone_layer_image_end
 spumone_layer_image_end:
