@@ -11,31 +11,35 @@
 #include <asm/desc_defs.h>
 #include <asm/msr.h>
 #include <asm/processor-flags.h>
+#include <shimos/x86_svm.h>
 
 #include "../../arch.h"
 #include "guard.h"
 #include "../../guard/guard.h"
 
-#define X86_VM_CR_DISABLED	BIT(4)	/* SVMDIS */
-
 #define X86_GUEST_CS		0x10	/* as the boot protocol has them */
 #define X86_GUEST_DS		0x18
 #define X86_GUEST_SEGMENTS	4
 
+static int x86_guard_check_processor(struct complaint *c)
+{
+	int ret = shimos_svm_check(raw_smp_processor_id(), c);
+
+	if (!ret && !boot_cpu_has(X86_FEATURE_NPT))
+		ret = shimos_refuse(c, -ENODEV,
+				    "this processor has no nested page tables, take one that has");
+	return ret;
+}
+
 int kloader_arch_check_guard(struct complaint *c)
 {
-	u64 vm_cr;
+	struct complaint why;
+	int ret = x86_guard_check_processor(&why);
 
-	if (!boot_cpu_has(X86_FEATURE_SVM))
-		return shimos_refuse(c, -ENODEV,
-				     "a partition can be guarded only by a processor with SVM, and this one has none, or the firmware hides it: AMD's have, look for 'SVM mode' in the firmware's settings; or run it without --guarded");
-	if (rdmsrl_safe(MSR_VM_CR, &vm_cr) || vm_cr & X86_VM_CR_DISABLED)
-		return shimos_refuse(c, -EPERM,
-				     "a partition cannot be guarded, for the firmware has locked SVM: switch it on in the firmware's settings; or run it without --guarded");
-	if (!boot_cpu_has(X86_FEATURE_NPT))
-		return shimos_refuse(c, -ENODEV,
-				     "a partition can be guarded only by a processor with nested page tables, and this one has none: run it without --guarded");
-	return 0;
+	if (ret)
+		shimos_refuse(c, ret, "a partition cannot be guarded here: %s; or run it without --guarded",
+			      why.text);
+	return ret;
 }
 
 /* ---- memory ---- */

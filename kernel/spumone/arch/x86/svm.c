@@ -3,7 +3,6 @@
  * Putting the layer under a running CPU by AMD's SVM, and taking it away (AMD64 APM
  * volume 2, chapter 15).
  */
-#include <linux/cc_platform.h>
 #include <linux/smp.h>
 #include <asm/apic.h>
 #include <asm/apicdef.h>
@@ -14,6 +13,7 @@
 #include <asm/special_insns.h>
 #include <asm/smp.h>
 #include <shimos/x86_icr.h>
+#include <shimos/x86_svm.h>
 #include <uapi/shimos_ikc.h>
 
 #include "../../spumone.h"
@@ -32,7 +32,7 @@ static int svm_check_here(void)
 	u64 value;
 
 	rdmsrl(MSR_VM_CR, value);
-	if (value & BIT(4))	/* SVMDIS */
+	if (value & SHIMOS_VM_CR_DISABLED)
 		return -EPERM;
 	rdmsrl(MSR_EFER, value);
 	return value & EFER_SVME ? -EBUSY : 0;
@@ -51,17 +51,13 @@ static u32 svm_fpu_size(void)
 
 int spumone_arch_check(unsigned int cpu, struct complaint *c)
 {
-	int ret;
+	int ret = shimos_svm_check(cpu, c);
 
-	if (!boot_cpu_has(X86_FEATURE_SVM))
-		return shimos_refuse(c, -ENODEV,
-				     "this processor has no SVM, or the firmware hides it: AMD's have, look for 'SVM mode' in the firmware's settings");
+	if (ret)
+		return ret;
 	if (!boot_cpu_has(X86_FEATURE_ARAT))
 		return shimos_refuse(c, -ENODEV,
 				     "this processor's local timer stops in deep sleep (no ARAT)");
-	if (cc_platform_has(CC_ATTR_MEM_ENCRYPT))
-		return shimos_refuse(c, -ENODEV,
-				     "this kernel encrypts its memory (SME), which is not supported yet: boot it with mem_encrypt=off");
 	if (boot_cpu_has(X86_FEATURE_TSC_DEADLINE_TIMER))
 		return shimos_refuse(c, -ENODEV,
 				     "this kernel uses the local timer's TSC deadline mode, which is not supported yet: boot it with lapic=notscdeadline");
@@ -70,9 +66,6 @@ int spumone_arch_check(unsigned int cpu, struct complaint *c)
 				     "this processor's registers of floating point need %u bytes, and the layer has %u for them: boot with noxsave",
 				     svm_fpu_size(), LAYER_FPU_SIZE);
 	smp_call_function_single(cpu, svm_check_there, &ret, 1);
-	if (ret == -EPERM)
-		return shimos_refuse(c, ret,
-				     "the firmware has locked SVM: switch it on in the firmware's settings");
 	if (ret == -EBUSY)
 		return shimos_refuse(c, ret,
 				     "virtual machines run on this host (kvm_amd): stop them, or: rmmod kvm_amd");

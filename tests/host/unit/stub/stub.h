@@ -37,6 +37,7 @@ typedef __s64 s64;
 #define SZ_512M			0x20000000
 #define SZ_1G			0x40000000
 #define ALIGN(x, a)		(((x) + (a) - 1) & ~((typeof(x))(a) - 1))
+#define BIT(n)			(1UL << (n))
 #define IS_ALIGNED(x, a)	(!((x) & ((a) - 1)))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define min(a, b)		((a) < (b) ? (a) : (b))
@@ -93,5 +94,11 @@ void filp_close(struct file *file, void *id);
 static inline void *kzalloc(size_t size, int flags) { (void)flags; return calloc(1, size); }
 static inline void kfree(void *p) { free(p); }
 extern unsigned int tsc_khz;
+
+/* A processor and its kernel, of which test_svm.c says what they are. */
+enum { X86_FEATURE_SVM, CC_ATTR_MEM_ENCRYPT, MSR_VM_CR };
+bool boot_cpu_has(int feature);
+bool cc_platform_has(int attribute);
+int rdmsrl_safe_on_cpu(unsigned int cpu, u32 msr, u64 *value);
 
 #endif
