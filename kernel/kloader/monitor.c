@@ -22,9 +22,9 @@ struct monitor {
 	struct partition *p;
 	struct list_head up;		/* in monitor_up */
 
-	/* As one that is watched.  What nobody may change; constant from LOAD on. */
+	/* As one that is watched.  What nobody may change, as of its last start. */
 	struct shimos_rt_page *fixed;
-	u32 count;			/* U32_MAX: more than can be watched */
+	u32 count;			/* of these, or more than can be watched */
 	/* What was found, since its last start; by[0] is 0: nothing. */
 	u32 changed;			/* in @fixed */
 	char by[SHIMOS_NAME_LEN];
@@ -171,8 +171,8 @@ u64 monitor_host_bytes(const struct partition *p)
 
 /**
  * monitor_load() - remember what nobody may change in its memory
- * @p: its mutex is held
- * @image: as it was just read, and has been checked
+ * @p: its mutex is held, and it is not up
+ * @image: has been checked
  * @len: its bytes
  * @size: bytes of memory that its program sees
  *
@@ -182,20 +182,17 @@ u64 monitor_host_bytes(const struct partition *p)
 int monitor_load(struct partition *p, const void *image, u64 len, u64 size)
 {
 	struct monitor *w = p->monitor;
-	int count = spumone_rt_fixed(image, len, size, NULL, 0);
+	struct shimos_rt_page *fixed;
+	int count = spumone_rt_fixed(image, len, size, &fixed);
 
-	if (count <= 0)
+	if (count < 0) {
+		kvfree(fixed);
 		return count;
-	if (count > SHIMOS_RT_WATCH_PAGES) {
-		w->count = U32_MAX;
-		return 0;
 	}
-	w->fixed = kvcalloc(count, sizeof(*w->fixed), GFP_KERNEL);
-	if (!w->fixed)
-		return -ENOMEM;
+	kvfree(w->fixed);
+	w->fixed = fixed;
 	w->count = count;
-	count = spumone_rt_fixed(image, len, size, w->fixed, w->count);
-	return min(count, 0);
+	return 0;
 }
 
 /* ---- who watches whom ---- */

@@ -18,37 +18,51 @@
 
 /* ---- what is to be watched ---- */
 
-static void watch_add(const void *image, const struct guest_segment *s, u64 at, void *page,
-		      struct shimos_rt_page *to)
+static u32 watch_count(const struct guest_image *asked)
 {
-	BUILD_BUG_ON(SHA256_DIGEST_SIZE != SHIMOS_RT_DIGEST);
-	guest_elf_page(image, s, at, page);
-	to->address = at;
-	sha256(page, PAGE_SIZE, to->digest);
+	const struct guest_segment *s;
+	u32 count = 0;
+
+	for (s = asked->segments; s < asked->segments + asked->count; s++)
+		count += s->write ? 0 : (s->to - s->from) >> PAGE_SHIFT;
+	return count;
 }
 
-int spumone_rt_fixed(const void *image, u64 len, u64 size, struct shimos_rt_page *to, u32 room)
+/* @page is room for one. */
+static void watch_fill(const void *image, const struct guest_image *asked, void *page,
+		       struct shimos_rt_page *to)
 {
-	void *page = (void *)__get_free_page(GFP_KERNEL);
 	const struct guest_segment *s;
-	struct guest_image asked;
-	struct complaint c;
-	u32 count = 0;
-	int ret;
 	u64 at;
 
-	if (!page)
-		return -ENOMEM;
-	ret = guest_elf_parse(image, len, size - SHIMOS_SHARED_SIZE, &asked, &c);
-	for (s = asked.segments; !ret && s < asked.segments + asked.count; s++) {
-		for (at = s->from; !s->write && at < s->to; at += PAGE_SIZE, count++) {
-			if (count < room)
-				watch_add(image, s, at, page, &to[count]);
+	BUILD_BUG_ON(SHA256_DIGEST_SIZE != SHIMOS_RT_DIGEST);
+	for (s = asked->segments; s < asked->segments + asked->count; s++) {
+		for (at = s->from; !s->write && at < s->to; at += PAGE_SIZE, to++) {
+			guest_elf_page(image, s, at, page);
+			to->address = at;
+			sha256(page, PAGE_SIZE, to->digest);
 			cond_resched();
 		}
 	}
+}
+
+int spumone_rt_fixed(const void *image, u64 len, u64 size, struct shimos_rt_page **to)
+{
+	struct guest_image asked;
+	struct complaint c;
+	int ret = guest_elf_parse(image, len, size - SHIMOS_SHARED_SIZE, &asked, &c);
+	u32 count = ret ? 0 : watch_count(&asked);
+	void *page;
+
+	*to = NULL;
+	if (!count || count > SHIMOS_RT_WATCH_PAGES)
+		return ret ?: count;
+	page = (void *)__get_free_page(GFP_KERNEL);
+	*to = kvcalloc(count, sizeof(**to), GFP_KERNEL);
+	if (page && *to)
+		watch_fill(image, &asked, page, *to);
 	free_page((unsigned long)page);
-	return ret ?: count;
+	return page && *to ? count : -ENOMEM;
 }
 EXPORT_SYMBOL_GPL(spumone_rt_fixed);
 

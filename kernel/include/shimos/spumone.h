@@ -288,12 +288,13 @@ u64 spumone_rt_bell(unsigned int cpu);
  * @image: see uapi/shimos_rt.h; it has been checked for @size
  * @len: its bytes
  * @size: bytes of memory that it will have
- * @to: all pages that it can read or run only, as the image has them; room for @room
+ * @to: gets all pages that it can read or run only, as the image has them, for kvfree()
+ *	after an error, too; NULL if there are none, or more than SHIMOS_RT_WATCH_PAGES
  *
  * Context: may sleep.
- * Return: how many there are, more than @room or not, or an error.
+ * Return: how many there are, or an error.
  */
-int spumone_rt_fixed(const void *image, u64 len, u64 size, struct shimos_rt_page *to, u32 room);
+int spumone_rt_fixed(const void *image, u64 len, u64 size, struct shimos_rt_page **to);
 
 /**
  * spumone_rt_watch() - let an RTOS read some pages of memory at SHIMOS_RT_WATCH
