@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::cli::Json;
-use crate::device::{self, Cause, Device, Kind, Status};
+use crate::device::{self, Cause, Device, Kind, State, Status};
 use crate::error::Result;
 use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
@@ -40,7 +40,7 @@ fn table(list: &[Status]) -> String {
             size::show(status.memory),
             uptime,
             kernel,
-            remark(status),
+            remark(status, list),
         ]);
     }
     output::table(&rows)
@@ -51,10 +51,13 @@ pub fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }
 
-/// The last words of one that ended; a warning about one that may hang.
-fn remark(status: &Status) -> String {
+/// The last words of one that ended; a warning about one that may hang, or that nobody watches any more.
+fn remark(status: &Status, all: &[Status]) -> String {
     if let Some(seconds) = super::show::silent_for(status) {
         return format!("silent for {seconds} s, may hang");
+    }
+    if let Some(text) = unwatched(status, all) {
+        return text;
     }
     match (status.cause, status.message.as_str()) {
         (Cause::None, _) => String::new(),
@@ -63,10 +66,18 @@ fn remark(status: &Status) -> String {
     }
 }
 
+/// Who should watch it, if none of them does.
+fn unwatched(status: &Status, all: &[Status]) -> Option<String> {
+    let watchers = super::show::watchers(status, all);
+    let watched = watchers.iter().any(|w| w.state == State::Running);
+    let last = watchers.last()?;
+    (status.state == State::Running && !watched)
+        .then(|| format!("not watched: {} is {}", last.name, last.state))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::State;
     use crate::fake;
 
     #[test]
@@ -100,5 +111,17 @@ mod tests {
             text.lines().nth(1).unwrap(),
             "ctl   crashed  1 (shared)  8 MiB   1m40s   real-time  fault: it wrote to page 0"
         );
+    }
+
+    #[test]
+    fn one_that_nobody_watches_any_more() {
+        let (ctl, mut mon) = (fake::rt_status("ctl"), fake::rt_status("mon"));
+        mon.watch = "ctl".into();
+        let note = |mon: &Status| remark(&ctl, &[ctl.clone(), mon.clone()]);
+        assert_eq!(note(&mon), "");
+        mon.state = State::Crashed;
+        assert_eq!(note(&mon), "not watched: mon is crashed");
+        mon.watch = "other".into();
+        assert_eq!(note(&mon), "");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::cli;
-use crate::device::{Cause, Device, Kind, State, Status};
+use crate::device::{self, Cause, Device, Kind, State, Status};
 use crate::devices::node::Node;
 use crate::devices::sharing::OrRefuse;
 use crate::devices::{self, view as device_view};
@@ -22,14 +22,16 @@ const SILENCE: Duration = Duration::from_secs(3);
 
 pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
     let status = lookup::find(device, &args.name)?;
+    let all = device::all(device).or_refuse("cannot list who watches it")?;
+    let watchers = watchers(&status, &all);
     // This host may have no IKC: then there is nothing to say about it.
     let view = View::read_if_there();
     let shared = shared_if_there();
     if args.json {
-        output::json(&json(&status, &shared, view.as_ref()))
+        output::json(&json(&status, &watchers, &shared, view.as_ref()))
     } else {
         let devices = section("devices", &device_view::table_of(&shared, &status.name));
-        output::line(text(&status) + &devices + &queues(&status.name, view.as_ref()))
+        output::line(text(&status, &watchers) + &devices + &queues(&status.name, view.as_ref()))
     }
 }
 
@@ -50,6 +52,7 @@ fn shared_if_there() -> Vec<devices::Status> {
 struct Json<'a> {
     #[serde(flatten)]
     status: &'a Status,
+    watched_by: Vec<Watcher<'a>>,
     /// What this host shares with it.
     devices: Vec<&'a devices::Status>,
     /// The devices that it has whole.
@@ -59,10 +62,27 @@ struct Json<'a> {
     ikc: Option<AreaJson>,
 }
 
-fn json<'a>(status: &'a Status, shared: &'a [devices::Status], view: Option<&View>) -> Json<'a> {
+/// Who shall look whether it is still what was loaded.
+#[derive(Serialize)]
+struct Watcher<'a> {
+    name: &'a str,
+    state: State,
+}
+
+fn json<'a>(
+    status: &'a Status,
+    watchers: &[&'a Status],
+    shared: &'a [devices::Status],
+    view: Option<&View>,
+) -> Json<'a> {
     let its = shared.iter().filter(|d| d.user_name == status.name);
+    let watched_by = watchers.iter().map(|w| Watcher {
+        name: &w.name,
+        state: w.state,
+    });
     Json {
         status,
+        watched_by: watched_by.collect(),
         devices: its.collect(),
         pci: pci::given_to(Path::new("/"), &status.name),
         queues: view.map_or_else(Vec::new, |view| view.json_of(&status.name)),
@@ -128,6 +148,20 @@ fn watching(s: &Status) -> String {
     text
 }
 
+/// All that shall watch it, whether or not they can just now.
+pub fn watchers<'a>(status: &Status, all: &'a [Status]) -> Vec<&'a Status> {
+    all.iter().filter(|s| s.watch == status.name).collect()
+}
+
+/// By whom it is watched, and by whom it is not any more.
+fn watched_by(watchers: &[&Status]) -> String {
+    let each = watchers.iter().map(|w| match w.state {
+        State::Running => w.name.clone(),
+        state => format!("{}, which is {state}", w.name),
+    });
+    each.collect::<Vec<_>>().join("; ")
+}
+
 /// A real-time program has no agent in it.
 fn has_agent(status: &Status) -> bool {
     status.kind == Kind::Linux && status.agent != 0
@@ -149,7 +183,7 @@ pub fn boot_time(status: &Status) -> Option<String> {
     })
 }
 
-fn text(s: &Status) -> String {
+fn text(s: &Status, watchers: &[&Status]) -> String {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |key: &str, value: String| rows.push(vec![format!("{key}:"), value]);
     row("name", s.name.clone());
@@ -174,6 +208,9 @@ fn text(s: &Status) -> String {
     }
     if !s.watch.is_empty() {
         row("watches", watching(s));
+    }
+    if !watchers.is_empty() {
+        row("watched by", watched_by(watchers));
     }
     if s.renew {
         row("on change", "starts again".into());
@@ -270,20 +307,20 @@ mod tests {
             devices::fake::disk(1, "web", "/dev/vdb"),
             devices::fake::disk(2, "db", "/dev/vdc"),
         ];
-        let shown = serde_json::to_value(json(&status, &shared, Some(&view))).unwrap();
+        let shown = serde_json::to_value(json(&status, &[], &shared, Some(&view))).unwrap();
         assert_eq!(shown["name"], "web");
         assert_eq!(shown["queues"].as_array().unwrap().len(), 2);
         assert_eq!(shown["ikc"]["blocks"], 12);
         assert_eq!(shown["devices"].as_array().unwrap().len(), 1);
         assert_eq!(shown["devices"][0]["name"], "/dev/vdb");
-        let shown = serde_json::to_value(json(&status, &[], None)).unwrap();
+        let shown = serde_json::to_value(json(&status, &[], &[], None)).unwrap();
         assert_eq!(shown["queues"].as_array().unwrap().len(), 0);
         assert!(shown["ikc"].is_null());
     }
 
     #[test]
     fn a_running_one() {
-        let shown = text(&fake::status("web"));
+        let shown = text(&fake::status("web"), &[]);
         for line in [
             "name:          web",
             "kind:          Linux",
@@ -304,18 +341,18 @@ mod tests {
     #[test]
     fn a_protected_one() {
         let mut status = fake::rt_status("ctl");
-        assert!(!text(&status).contains("protected"));
+        assert!(!text(&status, &[]).contains("protected"));
         status.protected = true;
         for (faults, words) in [(0, "yes"), (1, "astray once"), (2, "astray 2 times")] {
             status.faults = faults;
-            let shown = text(&status);
+            let shown = text(&status, &[]);
             let mut lines = shown.lines();
             assert!(
                 lines.any(|l| l.starts_with("protected:") && l.ends_with(words)),
                 "{shown}"
             );
         }
-        let shown = serde_json::to_value(json(&status, &[], None)).unwrap();
+        let shown = serde_json::to_value(json(&status, &[], &[], None)).unwrap();
         assert_eq!(
             (&shown["protected"], &shown["faults"]),
             (&true.into(), &2.into())
@@ -325,7 +362,7 @@ mod tests {
     #[test]
     fn a_guarded_one() {
         let mut status = fake::status("web");
-        assert!(!text(&status).contains("guarded"));
+        assert!(!text(&status, &[]).contains("guarded"));
         status.guarded = true;
         status.exits = 42;
         for (faults, words) in [
@@ -334,14 +371,14 @@ mod tests {
             (2, "; it went astray 2 times"),
         ] {
             status.faults = faults;
-            let shown = text(&status);
+            let shown = text(&status, &[]);
             let mut lines = shown.lines();
             assert!(
                 lines.any(|l| l.starts_with("guarded:") && l.ends_with(words)),
                 "{shown}"
             );
         }
-        let shown = serde_json::to_value(json(&status, &[], None)).unwrap();
+        let shown = serde_json::to_value(json(&status, &[], &[], None)).unwrap();
         assert_eq!(
             (&shown["guarded"], &shown["exits"]),
             (&true.into(), &42.into())
@@ -353,7 +390,7 @@ mod tests {
         let mut status = fake::status("web");
         status.silent_ns = 7_500_000_000;
         assert_eq!(silent_for(&status), Some(7));
-        assert!(text(&status).contains("7.50 s ago; it may hang: `shimos kill web` ends it"));
+        assert!(text(&status, &[]).contains("7.50 s ago; it may hang: `shimos kill web` ends it"));
         status.agent = 0;
         assert_eq!(silent_for(&status), None);
     }
@@ -362,7 +399,7 @@ mod tests {
     fn a_real_time_program() {
         let mut status = fake::rt_status("ctl");
         status.budget_ns = 4_000_000;
-        let shown = text(&status);
+        let shown = text(&status, &[]);
         for line in [
             "kind:          real-time program",
             "cpus:          1 (shared)",
@@ -373,14 +410,14 @@ mod tests {
         ] {
             assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
         }
-        let shown = serde_json::to_value(json(&status, &[], None)).unwrap();
+        let shown = serde_json::to_value(json(&status, &[], &[], None)).unwrap();
         assert_eq!(shown["budget_ns"], 4_000_000);
         assert_eq!(shown["period_ns"], 10_000_000);
         assert_eq!(shown["protected"], false);
         // Whatever KLoader says of an agent, there is none.
         status.agent = 1;
         status.silent_ns = 7_500_000_000;
-        let shown = text(&status);
+        let shown = text(&status, &[]);
         assert_eq!(silent_for(&status), None);
         for word in ["kernel", "initrd", "command line", "agent", "heartbeat"] {
             assert!(!shown.contains(word), "{word}\n{shown}");
@@ -390,16 +427,18 @@ mod tests {
     #[test]
     fn one_that_watches() {
         let mut status = fake::rt_status("mon");
-        assert!(!text(&status).contains("watches") && !text(&status).contains("on change"));
+        assert!(
+            !text(&status, &[]).contains("watches") && !text(&status, &[]).contains("on change")
+        );
         status.watch = "ctl".into();
         status.watch_pages = 18;
         status.watch_rounds = 7;
-        let shown = text(&status);
+        let shown = text(&status, &[]);
         assert!(shown.contains("watches:") && shown.contains("ctl, 18 pages, 7 rounds\n"));
         status.watch_found = 2;
         status.watch_nonsense = 3;
         status.renew = true;
-        let shown = text(&status);
+        let shown = text(&status, &[]);
         assert!(shown.contains("7 rounds; found one changed 2 times; 3 senseless reports"));
         assert!(shown.contains("on change:") && shown.contains("starts again"));
     }
@@ -410,9 +449,25 @@ mod tests {
         status.state = State::Crashed;
         status.cause = Cause::Panic;
         status.message = "Fatal exception".into();
-        let shown = text(&status);
+        let shown = text(&status, &[]);
         assert!(shown.contains("ended:         panicked"));
         assert!(shown.contains("last words:    Fatal exception"));
         assert!(!shown.contains("heartbeat"));
+    }
+
+    #[test]
+    fn who_watches_it() {
+        let (ctl, mut mon) = (fake::rt_status("ctl"), fake::rt_status("mon"));
+        mon.watch = "ctl".into();
+        let all = [ctl.clone(), mon.clone()];
+        let shown = text(&ctl, &watchers(&ctl, &all));
+        assert!(shown.contains("watched by:    mon\n"), "{shown}");
+        mon.state = State::Crashed;
+        let all = [ctl.clone(), mon.clone()];
+        let shown = text(&ctl, &watchers(&ctl, &all));
+        assert!(shown.contains("mon, which is crashed\n"), "{shown}");
+        let shown = serde_json::to_value(json(&ctl, &watchers(&ctl, &all), &[], None)).unwrap();
+        assert_eq!(shown["watched_by"][0]["state"], "crashed");
+        assert!(!text(&mon, &watchers(&mon, &all)).contains("watched by"));
     }
 }
