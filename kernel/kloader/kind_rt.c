@@ -176,8 +176,7 @@ static int kind_rt_fill(struct partition *p, struct file *image, u64 size, struc
 	if (ret)
 		return ret;
 	ret = image_read_kernel(image, partition_at(p, l.stash), size, "image", c) ?:
-	      spumone_rt_check(partition_at(p, l.stash), size, l.stash, c) ?:
-	      monitor_load(p, partition_at(p, l.stash), size, l.stash);
+	      spumone_rt_check(partition_at(p, l.stash), size, l.stash, c);
 	if (ret)
 		return ret;
 	p->layout = l;
@@ -213,7 +212,8 @@ static int kind_rt_stage(struct partition *p, struct complaint *c)
 		return shimos_refuse(c, -EIO,
 				     "the copy of its image kept in the memory of '%s' was overwritten: remove it and run it anew",
 				     p->name);
-	return 0;
+	/* anew each time: a stray write to these would end it again and again */
+	return monitor_load(p, partition_at(p, p->layout.stash), p->image.size, p->layout.stash);
 }
 
 /* ---- its life ---- */

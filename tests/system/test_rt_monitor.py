@@ -140,6 +140,28 @@ def test_what_becomes_of_it(machine: Machine) -> None:
     before.assert_back()
 
 
+def test_what_it_is_compared_with(machine: Machine) -> None:
+    """That is the host's memory, too: a hit there ends the program once, and not again and again."""
+    before = Resources(machine)
+    with watched(machine):
+        machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/shimos_forge.ko")
+        machine.run("shimos kill mon")
+        assert re.search("watched by: +mon, which is stopped", machine.run("shimos show ctl").output)
+        assert "not watched: mon is stopped" in machine.run("shimos ls").output
+        machine.run("shimos restart mon")
+        machine.run("until shimos show ctl --json | grep -q 'starts.: *[2-9]'; do sleep 0.1; done")
+        again = "shimos show ctl --json | grep -q 'starts.: *[4-9]'"
+        fine = "shimos show mon --json | grep -q 'watch_rounds.: *[2-9]'"
+        machine.run(f"until {again} || {fine}; do sleep 0.1; done")
+        assert (show(machine, "ctl")["starts"], show(machine, "mon")["watch_found"]) == (2, 1)
+        assert show(machine, "ctl")["watched_by"] == [{"name": "mon", "state": "running"}]
+        assert re.search("watched by: +mon\n", machine.run("shimos show ctl").output)
+        assert "not watched" not in machine.run("shimos ls").output
+        machine.run("rmmod shimos_forge")
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
 def test_nothing_changes(machine: Machine) -> None:
     """Under load nothing is reported, and the monitor keeps to its budget."""
     machine.run(rt_command())
