@@ -18,8 +18,7 @@ import re
 import sys
 from pathlib import Path
 
-from bench import rt_plot
-from bench.rt_cyclictest import cyclictest
+from bench import rt_passes, rt_plot
 from bench.rt_figures import (
     ANCHOR,
     IDLE,
@@ -37,11 +36,11 @@ from bench.rt_figures import (
     parse_latency,
     table,
 )
+from bench.rt_machine import BACKGROUND, IMAGE, SLOWEST, machine_of, prepare, remove_ctl, start_ctl
 from lab import build, cache, progress
-from lab.devices import Disk
 from lab.machine import Machine
 from lab.paths import CACHE
-from lab.stage import rt, traffic
+from lab.stage import rt
 from lab.stage.partitions import PROGRAMS, WAIT_FOR
 from lab.stage.samples import Samples
 from tests.support import mutants
@@ -54,12 +53,8 @@ LOADS = (IDLE, WORK, MASKED)
 MOST_WITHOUT = 10_000
 #: Figure 3's samples.
 COST_SAMPLES = 5
-#: Seconds of this computer that one of the machine's may take.
-SLOWEST = 120
-
-IMAGE = "/root/latency.elf"
-_MASK = f"{rt.UNTIL_END}; do echo mask 0 2000 50 >/proc/layer; done"
-_BACKGROUND: dict[str, tuple[str, ...]] = {IDLE: (), WORK: (rt.WORK,), MASKED: (rt.WORK, _MASK)}
+#: For so long each instruction of the layer is written down, which takes a minute a second.
+PASSES_MILLISECONDS = 1000
 
 #: Linux goes on until it has interrupts enabled, and the processor tells the layer when that is.
 WAITS = Mutation(
@@ -88,18 +83,6 @@ def image(activations: int) -> Path:
     return out / "rt" / "latency.elf"
 
 
-def machine_of(flavour: str) -> Machine:
-    """Return a machine with one CPU, without KLoader."""
-    return Machine(kernel=flavour, partitions=[], cpus=1, icount=True, load=False, disks=[Disk("bench-rt", cyclictest)])
-
-
-def prepare(machine: Machine) -> None:
-    """Let its clock go by instructions only, and have the module that keeps interrupts off."""
-    machine.run(f"mount -o ro {machine.disk('bench-rt')} /mnt && modprobe shimos_spumone")
-    traffic.load(machine, "shimos_layer_test")
-    rt.spin(machine)
-
-
 def exits(machine: Machine) -> tuple[int, float]:
     """How often anybody was left for the layer, and when that was."""
     text = machine.run("shimos rt --json; cat /proc/uptime").output
@@ -107,19 +90,9 @@ def exits(machine: Machine) -> tuple[int, float]:
     return sum(vcpu["exits"] for vcpu in json.loads(cpus + "]")), float(uptime.split()[0])
 
 
-def start_ctl(machine: Machine, what: str = IMAGE) -> None:
-    """Start a real-time program as users do."""
-    machine.run(f"shimos run ctl --share-cpus 0 --memory 8M --kernel {what}", timeout=SLOWEST)
-
-
-def remove_ctl(machine: Machine) -> None:
-    """Take it away."""
-    machine.run("shimos rm --force ctl", timeout=SLOWEST)
-
-
 def partition(machine: Machine, load: str, seconds: int) -> tuple[str, Latencies]:
     """Run the program once; what it said, and what that means."""
-    with rt.busy(machine, *_BACKGROUND[load]):
+    with rt.busy(machine, *BACKGROUND[load]):
         start_ctl(machine)
         before, began = exits(machine)
         machine.run(
@@ -134,7 +107,7 @@ def partition(machine: Machine, load: str, seconds: int) -> tuple[str, Latencies
 
 def anchor(machine: Machine, load: str, seconds: int, cycles: int) -> Latencies:
     """Run Debian's cyclictest once: a thread of the highest priority, woken each millisecond."""
-    with rt.busy(machine, *_BACKGROUND[load]):
+    with rt.busy(machine, *BACKGROUND[load]):
         text = machine.run(
             f"/mnt/usr/bin/cyclictest -q -m -p 99 -i 1000 -D {seconds} -h 10000", timeout=SLOWEST * (seconds + 30)
         ).output
@@ -236,7 +209,17 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="2,000 of them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers and histograms, too")
     parser.add_argument("--histogram", type=Path, metavar="FILE", help="draw them as SVG")
+    parser.add_argument(
+        "--passes",
+        type=int,
+        nargs="?",
+        const=PASSES_MILLISECONDS,
+        metavar="MS",
+        help=f"only count the instructions of each pass through the layer, for so many of the machine's milliseconds ({PASSES_MILLISECONDS})",
+    )
     args = parser.parse_args()
+    if args.passes:
+        return 0 if rt_passes.measure(HOSTS[0], args.passes) else 2
     activations = 2000 if args.quick else args.activations
     if activations < 1000 or activations % 1000:
         parser.error("--activations: whole thousands")

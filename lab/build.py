@@ -44,6 +44,11 @@ def modules(kernel: Kernel) -> list[Path]:
     return sorted(out.glob("shimos_*.ko"))
 
 
+def layer(kernel: Kernel) -> Path:
+    """The ELF file of SPUMONE's layer, with what a debugger wants to know of it, once the modules are built."""
+    return _BUILD / kernel.version / "tree" / "spumone" / "layer" / "layer.elf"
+
+
 def _cargo(*options: str) -> Path:
     """Build static binaries, as tool/.cargo says; returns where they are."""
     profile = os.environ.get(PROFILE_VARIABLE) or "lab"
