@@ -116,12 +116,8 @@ void layer_vectors_take_back(struct svm_vmcb *vmcb)
 
 static void vectors_raise_aside(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < 16; i++)
-		if (layer_vectors_aside & 1ull << i)
-			layer_apic_raise(X86_TOP_CLASS * 16 + i);
-	layer_vectors_aside = 0;
+	for (; layer_vectors_aside; layer_vectors_aside &= layer_vectors_aside - 1)
+		layer_apic_raise(X86_TOP_CLASS * 16 + __builtin_ctzll(layer_vectors_aside));
 }
 
 /**
@@ -132,16 +128,16 @@ static void vectors_raise_aside(void)
  */
 void layer_vectors_put_back(void)
 {
-	u64 level[LAYER_VECTORS / 64] = { 0 };
+	u64 level[LAYER_VECTORS / 64] = { 0 }, left;
 	int vector;
+	unsigned int i;
 
 	/* the APIC forgets by the end which were levels */
-	for (vector = LAYER_VECTORS - 1; vector >= 32; vector--)
-		if (vectors_waits(vector) && layer_apic_is_level(vector))
-			level[vector / 64] |= vectors_bit(vector);
-	for (vector = LAYER_VECTORS - 1; vector >= 32; vector--) {
-		if (!vectors_waits(vector))
-			continue;
+	for (i = 0; i < LAYER_VECTORS / 64; i++)
+		for (left = layer_vectors_waiting[i]; left; left &= left - 1)
+			if (layer_apic_is_level(i * 64 + __builtin_ctzll(left)))
+				level[i] |= left & -left;
+	while ((vector = vectors_highest()) >= 0) {
 		vectors_wait_no_more(vector);
 		if (vector == VECTORS_SPURIOUS)
 			continue;
