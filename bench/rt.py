@@ -18,7 +18,7 @@ import re
 import sys
 from pathlib import Path
 
-from bench import rt_passes, rt_plot
+from bench import rt_lines, rt_passes, rt_plot
 from bench.rt_figures import (
     ANCHOR,
     IDLE,
@@ -245,6 +245,7 @@ def report(found: Measuring, file: Path | None, histogram: Path | None) -> int:
     print("on hardware each exit takes some thousand cycles.")
     if found.cost:
         print_cost(*found.cost)
+    print(f"\n{rt_lines.table()}")
     judged = goals(found.rows, found.cycles)
     print("\n| goal | found | |\n| --- | --- | --- |", *judged, sep="\n")
     if file:

@@ -159,7 +159,7 @@ def test_why_it_was_left(path: Path, kind: Kind) -> None:
 
 def test_who_was_inlined_tells_it_too() -> None:
     inlined = Layer(
-        20, 1, range(0), LAYER.places | {5: Place("rt.c", "layer_rt_halt", ("rtos_halt", "layer_rtos_exit"))}
+        20, 1, range(0), {**LAYER.places, 5: Place("rt.c", "layer_rt_halt", ("rtos_halt", "layer_rtos_exit"))}
     )
     assert kind_of((1, 5, 7, 9, 20), inlined) == Kind(PROGRAM, "halts", LINUX)
 
