@@ -27,8 +27,16 @@ _DISKS = _system("disks", "disk_faults", "disk_power", "disk_root")
 _NETS = _system("networks", "network_faults")
 _DEVICES = (*_DISKS, *_NETS, *_system("owner", "device_hostile", "device_unwanted"))
 _RT = _system(
-    "layer", "layer_protect", "rt", "rt_hosts", "rt_ikc", "rt_monitor",
-    "rt_moves", "rt_partitions", "rt_protected", "rt_vectors",
+    "layer",
+    "layer_protect",
+    "rt",
+    "rt_hosts",
+    "rt_ikc",
+    "rt_monitor",
+    "rt_moves",
+    "rt_partitions",
+    "rt_protected",
+    "rt_vectors",
 )
 _LIFE = (*_system("life", "guarded", "errors", "hostile", "ioctl", "kernels", "tool", "pci"), *_RT)
 
