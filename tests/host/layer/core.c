@@ -5,11 +5,10 @@
  */
 #include "test.h"
 
-struct layer_params layer_params;
 struct layer_shared layer_shared_page;
 u64 layer_coming[LAYER_CORES];
 struct layer_guest_page layer_guest_pages[LAYER_GUESTS];
-struct layer_guest core_guests[LAYER_GUESTS];
+struct x86_guest core_memory[LAYER_GUESTS];
 unsigned int core_came;
 u64 core_now, core_ticks, core_fires, core_rang;
 u32 core_step;
@@ -22,7 +21,7 @@ void core_reset(void)
 	memset(&core_shared, 0, sizeof(core_shared));
 	for (i = 0; i < LAYER_GUESTS; i++)
 		layer_guests_end(i);
-	memset(core_guests, 0, sizeof(core_guests));
+	memset(core_memory, 0, sizeof(core_memory));
 	memset(layer_guest_pages, 0, sizeof(layer_guest_pages));
 	memset(layer_coming, 0, sizeof(layer_coming));
 	layer_params.core = CORE_NUMBER;
@@ -50,7 +49,7 @@ void core_begin(const struct layer_rt_start *start)
 struct layer_guest *layer_arch_guest(u64 number)
 {
 	MUST(number < LAYER_GUESTS);
-	return &core_guests[number];
+	return core_guest(number);
 }
 
 void layer_arch_guest_begin(struct layer_guest *g, const struct layer_rt_start *start)

@@ -1,123 +1,76 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interrupts between a local APIC and a Linux that are both made up, at random.
+ * Interrupts between a local APIC, a Linux and an RTOS that are all made up, at random, and
+ * all of the layer's exits between them.
  *
  * The rules: whatever is raised, Linux handles an interrupt of it afterwards; an edge
  * never more often than it was raised; nothing is left in service; and what is in service
  * never keeps the layer's own vector away but for Linux's few first instructions.
  */
 #include "test.h"
-#include "arch/x86/x86.h"
 
 #define FIRST		0x30
-#define LEVEL_FIRST	0x30	/* these have a line that stays up until their device is served */
-#define LEVEL_LAST	0x3f
 #define DEPTH		64
 
-static struct svm_vmcb vmcb;
+/* ---- what the hardware does in vcpu.c, rtos.c and protect.c ---- */
 
-/* ---- the local APIC ---- */
+struct svm_vmcb layer_vmcb;
+struct x86_vcpu layer_linux, *layer_current;
 
-static bool irr[LAYER_VECTORS], isr[LAYER_VECTORS], tmr[LAYER_VECTORS];
-static bool line[LAYER_VECTORS];	/* of levels: the device wants to be served */
+void layer_vcpu_switch(struct x86_vcpu *to)
+{
+	layer_current = to;
+	apic_held = to == &layer_linux ? 0 : X86_TOP_CLASS - 1;
+}
+
+void layer_vcpu_inject(struct x86_vcpu *vcpu, u32 vector, int has_error)
+{
+	MUST(0);
+}
+
+void layer_protect(u64 root)
+{
+	MUST(0);
+}
+
+void layer_protect_fault(void)
+{
+	MUST(0);
+}
+
+/* It runs on, or waits for a time not far away. */
+void layer_rtos_exit(struct x86_guest *x)
+{
+	layer_rt_exited(&x->g);
+	layer_window();
+	if (random_below(2))
+		return;
+	layer_rt_call(&x->g, SHIMOS_RT_CALL_TIMER, core_now + random_below(2000), 0);
+	layer_rt_halt(&x->g);
+}
+
+void layer_rtos_give(struct x86_guest *x)
+{
+	layer_rt_take(&x->g);
+}
+
+/* ---- devices ---- */
+
 static bool wanted[LAYER_VECTORS];	/* was raised, and not handled since */
-static int held;		/* classes up to this one have to wait */
 static unsigned int raised[LAYER_VECTORS], handled[LAYER_VECTORS];
 
-static int highest(const bool *set)
+static bool is_linuxs(unsigned int vector)
 {
-	int v;
-
-	for (v = LAYER_VECTORS - 1; v >= 0 && !set[v]; v--)
-		;
-	return v;
+	return vector != LAYER_VECTOR && vector != LAYER_BELL_VECTOR;
 }
 
-static bool deliverable(void)
-{
-	int wants = highest(irr), has = highest(isr);
-
-	return wants >= 0 && wants / 16 > has / 16 && wants / 16 > held;
-}
-
-static int acknowledge(void)
-{
-	int v = highest(irr);
-
-	irr[v] = false;
-	isr[v] = true;
-	return v;
-}
-
-void layer_apic_end(void)
-{
-	int v = highest(isr);
-
-	if (v < 0)
-		return;		/* as the hardware does */
-	isr[v] = false;
-	if (tmr[v] && line[v])
-		irr[v] = true;	/* the I/O APIC sends it again */
-}
-
-void layer_apic_raise(unsigned int vector)
-{
-	irr[vector] = true;
-	tmr[vector] = false;
-}
-
-int layer_apic_is_level(unsigned int vector)
-{
-	return tmr[vector];
-}
-
-int layer_apic_in_service(void)
-{
-	return highest(isr) >= 0;
-}
-
-int layer_apic_top_in_service(void)
-{
-	return highest(isr) / 16 == LAYER_VECTOR / 16;
-}
-
-static void own_timer(void)
-{
-	layer_apic_raise(LAYER_VECTOR);
-}
-
-void layer_window(void)
-{
-	int v;
-
-	while (deliverable()) {
-		v = acknowledge();
-		if (v == LAYER_VECTOR)
-			layer_apic_end();
-		else
-			layer_vectors_acknowledged(v);
-	}
-}
-
-/* A device wants something. */
 static void raise_some(void)
 {
 	unsigned int v = FIRST + random_below(0x100 - FIRST - 1);
 
-	if (v == LAYER_VECTOR) {
-		own_timer();
-	} else if (v <= LEVEL_LAST) {
-		if (line[v])
-			return;
-		line[v] = true;
-		tmr[v] = true;
-		wanted[v] = true;
-		raised[v]++;
-		if (!isr[v])
-			irr[v] = true;
-	} else if (!irr[v]) {	/* else the APIC merges both */
-		irr[v] = true;
-		tmr[v] = false;
+	if (!is_linuxs(v)) {
+		layer_apic_raise(v);
+	} else if (apic_request(v)) {
 		wanted[v] = true;
 		raised[v]++;
 	}
@@ -133,36 +86,32 @@ static bool enabled;
 /* It is about to end one of the highest class. */
 static bool linux_ends_top(void)
 {
-	return depth && !ended[depth - 1] && stack[depth - 1] / 16 == LAYER_VECTOR / 16;
+	return depth && !ended[depth - 1] && stack[depth - 1] / 16 == X86_TOP_CLASS;
 }
 
-static unsigned int waited;	/* times that it could not */
-
-/* Meanwhile the APIC keeps all but the highest class away. */
-static void the_rtos_runs(void)
+/* The layer has the core, and then others may have it before Linux has it again. */
+static void linux_left(u64 code)
 {
-	if (!layer_vectors_clear_way()) {
-		MUST(linux_ends_top());
-		waited++;
-		return;
+	struct svm_control *c = &layer_vmcb.control;
+
+	c->exit_code = code;
+	layer_vmcb.save.rflags = enabled ? X86_FLAGS_IF : 0;
+	MUST(!layer_exit());
+	while (layer_current != &layer_linux) {
+		MUST(!layer_apic_top_in_service());
+		while (random_below(4))
+			raise_some();
+		MUST(!layer_exit());
 	}
-	MUST(!layer_apic_top_in_service());
-	held = LAYER_VECTOR / 16 - 1;
-	while (random_below(4)) {
-		raise_some();
-		layer_window();
-		layer_vectors_gather();
-		MUST(layer_vectors_clear_way());
-	}
-	held = 0;
+	MUST(!layer_apic_top_in_service() || linux_ends_top() ||
+	     (enabled && c->interrupt & SVM_V_IRQ));
 }
 
-/* An exit, which may come into a delivery: the emulator tells that in its own way. */
-static void leave_linux(void)
+/* An interrupt may also come into a delivery: the emulator tells that in its own way. */
+static void linux_interrupted(void)
 {
-	struct svm_control *c = &vmcb.control;
+	struct svm_control *c = &layer_vmcb.control;
 
-	vmcb.save.rflags = enabled ? X86_FLAGS_IF : 0;
 	c->exit_event = 0;
 	c->shadow = random_below(8) == 0;
 	if (enabled && c->interrupt & SVM_V_IRQ && !(c->intercept_3 & SVM_3_VINTR) &&
@@ -173,14 +122,7 @@ static void leave_linux(void)
 		else
 			c->interrupt &= ~SVM_V_IRQ;
 	}
-	layer_vectors_take_back(&vmcb);
-	layer_window();
-	layer_vectors_gather();
-	if (random_below(4) == 0)
-		the_rtos_runs();
-	layer_vectors_give(&vmcb);
-	MUST(!layer_apic_top_in_service() || linux_ends_top() ||
-	     (enabled && vmcb.control.interrupt & SVM_V_IRQ));
+	linux_left(SVM_EXIT_INTR);
 }
 
 static void linux_takes(int v)
@@ -191,18 +133,22 @@ static void linux_takes(int v)
 	enabled = false;
 	handled[v]++;
 	wanted[v] = false;
-	line[v] = false;	/* the device is served */
+	apic_line[v] = false;	/* the device is served */
 }
 
 static void linux_steps(void)
 {
-	if (enabled && vmcb.control.interrupt & SVM_V_IRQ) {
-		if (vmcb.control.intercept_3 & SVM_3_VINTR) {
-			leave_linux();
+	struct svm_control *c = &layer_vmcb.control;
+
+	if (enabled && c->interrupt & SVM_V_IRQ) {
+		if (c->intercept_3 & SVM_3_VINTR) {
+			c->exit_event = 0;
+			c->shadow = 0;
+			linux_left(SVM_EXIT_VINTR);
 			return;
 		}
-		vmcb.control.interrupt &= ~SVM_V_IRQ;
-		linux_takes(vmcb.control.interrupt_vector);
+		c->interrupt &= ~SVM_V_IRQ;
+		linux_takes(c->interrupt_vector);
 		return;
 	}
 	if (depth && !ended[depth - 1]) {
@@ -218,11 +164,36 @@ static void linux_steps(void)
 	}
 }
 
-/* ---- both ---- */
+/* ---- all of them ---- */
+
+static void begin(void)
+{
+	core_reset();
+	apic_reset();
+	memset(wanted, 0, sizeof(wanted));
+	memset(raised, 0, sizeof(raised));
+	memset(handled, 0, sizeof(handled));
+	memset(&layer_vmcb, 0, sizeof(layer_vmcb));
+	layer_current = &layer_linux;
+	layer_timer_own(1);
+	core_begin(&(struct layer_rt_start) { .priority = 1 });
+	core_step = 50;		/* so a deadline may come between any two looks at the clock */
+	enabled = true;
+	linux_interrupted();
+}
 
 static bool quiet(void)
 {
-	return highest(irr) < 0 && highest(isr) < 0 && !depth && !(vmcb.control.interrupt & SVM_V_IRQ);
+	return apic_quiet() && !depth && !(layer_vmcb.control.interrupt & SVM_V_IRQ);
+}
+
+static void linux_runs(bool more)
+{
+	if (more && random_below(3) == 0)
+		raise_some();
+	if (apic_deliverable() || random_below(16) == 0)
+		linux_interrupted();
+	linux_steps();
 }
 
 void fuzz_vectors(u64 seed)
@@ -230,37 +201,27 @@ void fuzz_vectors(u64 seed)
 	unsigned int i, v, rounds;
 
 	random_seed(seed);
-	core_reset();
-	memset(raised, 0, sizeof(raised));
-	memset(handled, 0, sizeof(handled));
-	enabled = true;
+	begin();
 	for (rounds = 0; rounds < 2000; rounds++) {
-		for (i = random_below(60); i; i--) {
-			if (random_below(3) == 0)
-				raise_some();
-			if (deliverable() || random_below(16) == 0)
-				leave_linux();
-			linux_steps();
-		}
+		for (i = random_below(60); i; i--)
+			linux_runs(true);
 		for (i = 0; !quiet(); i++) {
 			MUST(i < 10000);
-			/* an exit comes sooner or later, if only by the timer */
-			if (deliverable() || i % 64 == 63)
-				leave_linux();
-			linux_steps();
+			linux_runs(false);
 		}
 		for (v = FIRST; v < LAYER_VECTORS; v++)
 			MUST(!wanted[v]);
 	}
-	leave_linux();	/* the last delivery is counted at the next exit */
+	linux_interrupted();	/* the last delivery is counted at the next exit */
 	for (v = FIRST; v < LAYER_VECTORS - 1; v++) {
-		if (v == LAYER_VECTOR)
+		if (!is_linuxs(v))
 			continue;
 		MUST(raised[v]);
-		MUST(v <= LEVEL_LAST || handled[v] <= raised[v]);
+		MUST(v <= APIC_LEVEL_LAST || handled[v] <= raised[v]);
 		MUST(core_shared.counts.given[v] == handled[v]);
 	}
 	MUST(core_shared.counts.given_back);
 	MUST(core_shared.counts.set_aside);
-	MUST(waited);
+	MUST(core_first_shared.rt.waited);
+	MUST(core_first_shared.rt.timers);
 }

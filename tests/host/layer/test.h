@@ -5,13 +5,15 @@
 
 #include "check.h"
 #include "layer.h"
+#include "arch/x86/x86.h"
 #include <uapi/shimos.h>
 
 /* core.c: what the layer finds around it */
 #define core_shared	layer_shared_page
-extern struct layer_guest core_guests[LAYER_GUESTS];
+extern struct x86_guest core_memory[LAYER_GUESTS];
+#define core_guest(number)	(&core_memory[number].g)
 /* The RTOS of tests that have one. */
-#define core_first		(&core_guests[0])
+#define core_first		core_guest(0)
 #define core_first_shared	(layer_guest_pages[0].shared)
 #define CORE_NUMBER		3
 extern unsigned int core_came;		/* times that one came to this core */
@@ -25,6 +27,16 @@ extern u64 core_rang;		/* the last bell of Linux's that was rung */
 extern unsigned int core_rings;
 void core_reset(void);
 void core_begin(const struct layer_rt_start *start);
+
+/* apic.c: its local APIC, but the timer */
+#define APIC_LEVEL_FIRST	0x30	/* these have a line that stays up until their device is served */
+#define APIC_LEVEL_LAST		0x3f
+extern bool apic_line[LAYER_VECTORS];	/* of levels: the device wants to be served */
+extern int apic_held;			/* classes up to this one have to wait */
+void apic_reset(void);
+bool apic_deliverable(void);
+bool apic_quiet(void);			/* nothing on its way, nothing in service */
+bool apic_request(unsigned int vector);	/* by a device; false: it had asked for it already */
 
 /* turns.c: a core with exits */
 extern bool turns_rtos;		/* an RTOS has it; or Linux */

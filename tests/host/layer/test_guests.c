@@ -27,7 +27,7 @@ static void look(void)
 
 static bool has(unsigned int number)
 {
-	return turns_rtos && turns_guest == &core_guests[number];
+	return turns_rtos && turns_guest == core_guest(number);
 }
 
 static void halt(void)
@@ -263,12 +263,12 @@ static void test_moves(void)
 	CHECK(!turns_rtos && fires_at(deadline));
 	leave_for(1, OTHER);
 	CHECK(layer_coming[OTHER] == 1 << 1 && core_rang == 99 && core_rings == 1);
-	CHECK(core_guests[1].core == LAYER_GUEST_AWAY && !layer_coming[CORE_NUMBER]);
+	CHECK(core_guest(1)->core == LAYER_GUEST_AWAY && !layer_coming[CORE_NUMBER]);
 	/* nobody has it: no call of Linux's reaches it */
 	layer_guests_begin(1);
 	layer_guests_end(1);
 	layer_guests_send(1);
-	CHECK(core_guests[1].core == LAYER_GUEST_AWAY && core_rings == 1);
+	CHECK(core_guest(1)->core == LAYER_GUEST_AWAY && core_rings == 1);
 	turns_exit();
 	layer_guests_charge(1);
 	core_now += 100;
@@ -283,7 +283,7 @@ static void test_moves(void)
 	leave_for(0, OTHER + 1);
 	layer_params.core = OTHER;
 	layer_guests_receive();
-	CHECK(core_guests[1].core == OTHER + 1 && !layer_coming[OTHER] && rt(1)->moves == 1);
+	CHECK(core_guest(1)->core == OTHER + 1 && !layer_coming[OTHER] && rt(1)->moves == 1);
 	CHECK(core_came == 3);
 	look();
 	CHECK(!turns_rtos);
@@ -377,7 +377,7 @@ static void test_other_priorities(void)
 	layer_guests_priority(LAYER_GUESTS);
 	layer_guests_priority(~0ull);
 	turns_go_on();
-	CHECK(has(2) && !core_guests[3].core);
+	CHECK(has(2) && !core_guest(3)->core);
 }
 
 void test_guests(void)

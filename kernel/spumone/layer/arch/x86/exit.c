@@ -228,7 +228,6 @@ static void exit_to_linux(void)
 	layer_vcpu_switch(&layer_linux);
 	exit_give_nmi();
 	layer_timer_look(NULL);
-	layer_vectors_give(&layer_vmcb);
 }
 
 /* An RTOS, unless what Linux is about to end would keep its interrupts away. */
@@ -279,8 +278,11 @@ int layer_exit(void)
 		return 1;
 	layer_vectors_gather();
 	exit_next();
-	/* the last thing, for it is charged up to here */
-	if (layer_current == &layer_linux)
+	if (layer_current == &layer_linux) {
+		/* not before it is certain that Linux runs: what is given is taken back at its exit only */
+		layer_vectors_give(&layer_vmcb);
+		/* the last thing, for it is charged up to here */
 		layer_rt_leaves();
+	}
 	return 0;
 }
