@@ -128,6 +128,11 @@ static void random_call(void)
 		for (i = 2; i < size / 4; i++)
 			if (random_u32() % 2)
 				words[i] = interesting[random_u32() % 9];
+	if (size >= 4 * sizeof(*words) && random_u32() % 2) {
+		/* one of the first partitions, and no flags */
+		words[2] = 1 + random_u32() % 3;
+		words[3] = 0;
+	}
 	if (random_u32() % 16) {
 		hdr->size = size;
 		hdr->version = SHIMOS_ABI_VERSION;

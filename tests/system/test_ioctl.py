@@ -22,7 +22,7 @@ def test_nonsense_beside_a_partition(fresh_machine: Machine) -> None:
     """Ids that exist: it may be killed or removed, and nothing else happens."""
     before = Resources(fresh_machine)
     start(fresh_machine)
-    for seed in range(12, 15):  # of the first one, no call meets the partition
+    for seed in range(3):
         result = fresh_machine.run(f"{FUZZ} {seed} 3000", timeout=300)
         assert "3000 random calls, 0 failures" in result.output
     assert "web: stopped" in fresh_machine.dmesg(), "no call met the partition"
