@@ -16,9 +16,9 @@ use serde::Serialize;
 
 use crate::cli::{Json, Rt, RtMore};
 use crate::device::{self, Device, Kind, RtStatus, State, Status};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ikc::latency;
-use crate::lookup::OrRefuse;
+use crate::lookup::{self, OrRefuse};
 use crate::output;
 
 pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
@@ -32,15 +32,17 @@ pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
     }
 }
 
-const NONE: &str = "no CPU is shared";
-
 fn list(device: &dyn Device, args: &Json) -> Result<()> {
-    let rows = rows(&read(device)?);
+    print(&rows(&read(device)?), args, table)
+}
+
+/// What a command has found out about the CPUs that are shared.
+fn print<R: Serialize>(rows: &[R], args: &Json, table: impl Fn(&[R]) -> String) -> Result<()> {
     if args.json {
         return output::json(&rows);
     }
-    output::line(match rows.as_slice() {
-        [] => NONE.into(),
+    output::line(match rows {
+        [] => "no CPU is shared".into(),
         rows => table(rows),
     })
 }
@@ -90,10 +92,19 @@ fn read(device: &dyn Device) -> Result<Vec<(Status, RtStatus)>> {
     sharers(device, |id| device.rt(id))
 }
 
-/// A partition's name, for `shimos rt` calls it otherwise than `shimos run` did.
-fn partition(name: &str) -> &str {
-    name.strip_suffix(":0").unwrap_or(name)
+/// The real-time program of this name; `but` and `hint` are for who names another partition.
+fn named(device: &dyn Device, name: &str, but: &str, hint: &str) -> Result<Status> {
+    // `shimos rt` calls it otherwise than `shimos run` did.
+    let name = name.strip_suffix(":0").unwrap_or(name);
+    let status = lookup::find(device, name)?;
+    match status.kind {
+        Kind::Rt => Ok(status),
+        _ => Err(Error::new(format!("'{name}' {but}")).hint(hint)),
+    }
 }
+
+/// The hint for most of them.
+const WHO_SHARES: &str = "`shimos rt` lists the partitions that share a CPU";
 
 /// CPU by CPU: the host's, then the others that share it, as they go before each other.
 fn rows(sharers: &[(Status, RtStatus)]) -> Vec<Row> {

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use super::named;
 use crate::cli;
-use crate::device::{Device, Kind, RtCheck};
+use crate::device::{Device, RtCheck};
 use crate::error::{Error, Result};
-use crate::lookup::{self, OrRefuse};
+use crate::lookup::OrRefuse;
 use crate::output;
 
 pub fn run(device: &dyn Device, args: &cli::RtCheck) -> Result<()> {
@@ -25,13 +26,9 @@ pub fn run(device: &dyn Device, args: &cli::RtCheck) -> Result<()> {
 }
 
 fn look(device: &dyn Device, name: &str) -> Result<RtCheck> {
-    let status = lookup::find(device, name)?;
-    if status.kind != Kind::Rt {
-        return Err(Error::new(format!(
-            "'{name}' is a Linux, which changes its own text as it runs"
-        ))
-        .hint("only a real-time program can be checked: `shimos rt` lists them"));
-    }
+    let but = "is a Linux, which changes its own text as it runs";
+    let hint = "only a real-time program can be checked: `shimos rt` lists them";
+    let status = named(device, name, but, hint)?;
     device
         .rt_check(status.id)
         .or_refuse(format_args!("cannot check '{name}'"))

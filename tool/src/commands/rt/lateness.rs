@@ -6,10 +6,11 @@ use serde::Serialize;
 
 use super::chart;
 use super::distribution::{self, Bucket, Figures};
+use super::{WHO_SHARES, named};
 use crate::cli;
-use crate::device::{Device, Kind, RtLatency, Status};
+use crate::device::{Device, RtLatency, Status};
 use crate::error::{Error, IoContext, Result};
-use crate::lookup::{self, OrRefuse};
+use crate::lookup::OrRefuse;
 use crate::output;
 
 /// Characters of the longest bar.
@@ -32,13 +33,9 @@ pub fn run(device: &dyn Device, args: &cli::RtLatency) -> Result<()> {
 
 /// What the layer has counted, which is something.
 fn read(device: &dyn Device, name: &str) -> Result<RtLatency> {
-    let status = lookup::find(device, name)?;
-    if status.kind != Kind::Rt {
-        return Err(
-            Error::new(format!("'{name}' has CPUs of its own, so no layer measures it"))
-                .hint("`shimos rt` lists the partitions that share a CPU; in a Linux, cyclictest measures the same"),
-        );
-    }
+    let but = "has CPUs of its own, so no layer measures it";
+    let hint = format!("{WHO_SHARES}; in a Linux, cyclictest measures the same");
+    let status = named(device, name, but, &hint)?;
     let late = device
         .rt_latency(status.id)
         .or_refuse(format_args!("cannot ask about '{name}'"))?;

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::{WHO_SHARES, named};
 use crate::cli;
-use crate::device::{Device, Kind};
+use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::ikc::latency;
-use crate::lookup::{self, OrRefuse};
+use crate::lookup::OrRefuse;
 use crate::output;
 
 pub fn run(device: &dyn Device, args: &cli::RtMove) -> Result<()> {
@@ -35,21 +36,15 @@ fn go(device: &dyn Device, args: &cli::RtMove) -> Result<Moved> {
         ))
         .hint("move a real-time program; `taskset` moves what runs on the host"));
     }
-    let name = super::partition(&args.name);
-    let status = lookup::find(device, name)?;
-    if status.kind != Kind::Rt {
-        return Err(
-            Error::new(format!("'{name}' has CPUs of its own, and stays on them"))
-                .hint("`shimos rt` lists the partitions that share a CPU"),
-        );
-    }
-    let what = format!("cannot move '{name}' to CPU {}", args.cpu);
+    let but = "has CPUs of its own, and stays on them";
+    let status = named(device, &args.name, but, WHO_SHARES)?;
+    let what = format!("cannot move '{}' to CPU {}", status.name, args.cpu);
     device.rt_move(status.id, args.cpu).or_refuse(&what)?;
     let rt = device.rt(status.id).or_refuse(&what)?;
     Ok(Moved {
-        name: name.into(),
-        core: rt.cpu,
         moved_ns: status.state.active().then_some(rt.moved_ns),
+        name: status.name,
+        core: rt.cpu,
     })
 }
 

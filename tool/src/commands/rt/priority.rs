@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
+use super::{WHO_SHARES, named};
 use crate::cli;
-use crate::device::{Device, Kind};
+use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::lookup::{self, OrRefuse};
+use crate::lookup::OrRefuse;
 use crate::output;
 
 pub fn run(device: &dyn Device, args: &cli::RtPriority) -> Result<()> {
@@ -31,19 +32,16 @@ fn change(device: &dyn Device, args: &cli::RtPriority) -> Result<Changed> {
         ))
         .hint("`shimos rt` lists the programs; budgets say how much they leave the host"));
     }
-    let name = super::partition(&args.name);
-    let status = lookup::find(device, name)?;
-    if status.kind != Kind::Rt {
-        return Err(Error::new(format!(
-            "'{name}' has CPUs of its own, so nobody goes before it"
-        ))
-        .hint("`shimos rt` lists the partitions that share a CPU"));
-    }
+    let but = "has CPUs of its own, so nobody goes before it";
+    let status = named(device, &args.name, but, WHO_SHARES)?;
     device
         .rt_priority(status.id, args.priority)
-        .or_refuse(format_args!("cannot change the priority of '{name}'"))?;
+        .or_refuse(format_args!(
+            "cannot change the priority of '{}'",
+            status.name
+        ))?;
     Ok(Changed {
-        name: name.into(),
+        name: status.name,
         priority: args.priority,
         before: status.priority,
     })
@@ -87,7 +85,7 @@ mod tests {
             (&json["name"], &json["priority"], &json["before"]),
             (&"ctl".into(), &1.into(), &90.into())
         );
-        assert_eq!(lookup::find(&fake, "ctl").unwrap().priority, 1);
+        assert_eq!(crate::lookup::find(&fake, "ctl").unwrap().priority, 1);
     }
 
     #[test]

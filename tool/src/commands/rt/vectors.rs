@@ -4,21 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{NONE, sharers};
+use super::{print, sharers};
 use crate::cli::Json;
 use crate::device::{Device, RtVector, RtVectors, Status};
 use crate::error::Result;
 use crate::output;
 
 pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
-    let rows = rows(&read(device)?);
-    if args.json {
-        return output::json(&rows);
-    }
-    output::line(match rows.as_slice() {
-        [] => NONE.into(),
-        rows => table(rows),
-    })
+    print(&rows(&read(device)?), args, table)
 }
 
 /// The interrupts of one vector, and who had them.
