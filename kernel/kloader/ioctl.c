@@ -362,6 +362,27 @@ static int ioctl_rt_vectors(void *session, void *data, struct complaint *c)
 	return ioctl_with(arg->id, ioctl_rt_vectors_found, arg, c);
 }
 
+static int ioctl_host_move(void *session, void *data, struct complaint *c)
+{
+	struct shimos_host_move *arg = data;
+
+	return ioctl_check_permission(c) ?: kind_rt_host_move(arg->cpu, arg->core, c);
+}
+
+static int ioctl_host_policy(void *session, void *data, struct complaint *c)
+{
+	struct shimos_host_policy *arg = data;
+
+	return (arg->flags ? ioctl_check_permission(c) : 0) ?: kind_rt_host_policy(arg, c);
+}
+
+static int ioctl_host_cpus(void *session, void *data, struct complaint *c)
+{
+	struct shimos_host_cpus *arg = data;
+
+	return shimos_door_check_reserved(arg->reserved, c) ?: kind_rt_host_cpus(arg);
+}
+
 static int ioctl_rt_check_found(struct partition *p, void *data, struct complaint *c)
 {
 	return ioctl_check_rt(p, c) ?: kind_rt_check(p, data, c);
@@ -396,6 +417,9 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_RT_CHECK, "rt_check", 0, ioctl_rt_check },
 	{ SHIMOS_IOC_RT_PRIORITY, "rt_priority", 0, ioctl_rt_priority },
 	{ SHIMOS_IOC_RT_VECTORS, "rt_vectors", 0, ioctl_rt_vectors },
+	{ SHIMOS_IOC_HOST_MOVE, "host_move", 0, ioctl_host_move },
+	{ SHIMOS_IOC_HOST_POLICY, "host_policy", 0, ioctl_host_policy },
+	{ SHIMOS_IOC_HOST_CPUS, "host_cpus", 0, ioctl_host_cpus },
 };
 
 static const struct shimos_door ioctl_door = {

@@ -44,7 +44,8 @@ static int clock_set(u64 deadline)
 	/* the layer runs on this CPU only: it sees it at the next exit, or has set armed by now */
 	barrier();
 	armed = READ_ONCE(shared->armed);
-	if (deadline && (!armed || deadline < armed))
+	/* on another core that is not the timer there */
+	if (deadline && (!armed || deadline < armed || READ_ONCE(shared->visits)))
 		spumone_arch_call(LAYER_CALL_TIMER, 0);
 	return 0;
 }

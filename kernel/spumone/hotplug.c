@@ -3,14 +3,15 @@
  * CPUs that come and go, while the layer is under some.
  *
  * A CPU that goes off leaves the layer first, and a CPU that comes again gets its
- * instance again, both from its own hot-plug thread.  While memory is hidden from this
+ * instance again, both from its own hot-plug thread.  All of this kernel's CPUs are at home
+ * meanwhile (visits.c).  While memory is hidden from this
  * kernel, the layer is under all of its CPUs, and one that cannot have it does not come.
  */
 #include <linux/cpuhotplug.h>
 
 #include "spumone.h"
 
-static int hotplug_state;
+static int hotplug_state, hotplug_change_state;
 
 static int hotplug_again(struct spumone_cpu *s)
 {
@@ -35,6 +36,7 @@ static int hotplug_online(unsigned int cpu)
 	if (ret)
 		pr_err("CPU %u came, but the layer could not be put under it: error %d\n", cpu,
 		       ret);
+	visits_again();
 	return protect_on() ? ret : 0;
 }
 
@@ -47,16 +49,42 @@ static int hotplug_offline(unsigned int cpu)
 		pr_notice("CPU %u stays: a real-time partition shares it\n", cpu);
 		return -EBUSY;
 	}
+	if (visits_any(cpu)) {
+		pr_notice("CPU %u stays: one of the host's CPUs is not on its own core, and this has to do with it\n",
+			  cpu);
+		return -EBUSY;
+	}
+	visits_home();
 	if (s)
 		launch_leave_here(s);
 	return 0;
 }
 
+/* Before a CPU comes, and after it has gone. */
+static int hotplug_coming(unsigned int cpu)
+{
+	visits_home();
+	return 0;
+}
+
+static int hotplug_gone(unsigned int cpu)
+{
+	visits_again();
+	return 0;
+}
+
 int hotplug_init(void)
 {
-	int ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "shimos:layer", hotplug_online,
-					    hotplug_offline);
+	int ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "shimos:visits", hotplug_coming,
+					    hotplug_gone);
 
+	if (ret < 0)
+		return ret;
+	hotplug_change_state = ret;
+	ret = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "shimos:layer", hotplug_online,
+					hotplug_offline);
+	if (ret < 0)
+		cpuhp_remove_state_nocalls(hotplug_change_state);
 	hotplug_state = ret;
 	return ret < 0 ? ret : 0;
 }
@@ -64,4 +92,5 @@ int hotplug_init(void)
 void hotplug_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);
+	cpuhp_remove_state_nocalls(hotplug_change_state);
 }

@@ -13,16 +13,21 @@
 
 #include "spumone.h"
 
+#define IMAGE_HOSTS_SIZE	(LAYER_HOSTS * LAYER_HOST_SIZE)
+
 /*
  * Behind the image: the page of the interrupt controller, the shared one, what all instances
- * know of RTOSes, and a page of each of those that is shared with it.
+ * know of RTOSes, and a page of each of those that is shared with it.  Then the same two of
+ * this kernel's CPUs.
  */
 enum image_more {
 	IMAGE_CONTROLLER,
 	IMAGE_SHARED,
 	IMAGE_POOL,
 	IMAGE_GUESTS = IMAGE_POOL + LAYER_POOL_SIZE / LAYER_PAGE,
-	IMAGE_MORE_PAGES = IMAGE_GUESTS + LAYER_GUESTS,
+	IMAGE_HOSTS = IMAGE_GUESTS + LAYER_GUESTS,
+	IMAGE_HOST_PAGES = IMAGE_HOSTS + IMAGE_HOSTS_SIZE / LAYER_PAGE,
+	IMAGE_MORE_PAGES = IMAGE_HOST_PAGES + LAYER_HOSTS,
 };
 
 static void *image_text;	/* what is read and run */
@@ -30,6 +35,8 @@ static unsigned int image_text_order;
 static void *image_window;	/* where it runs; the rest of it is kept free */
 static void *image_pool;	/* the layer's, of RTOSes */
 static struct layer_guest_page *image_guests;
+static void *image_hosts;	/* the layer's, of this kernel's CPUs */
+static struct layer_host_page *image_host_pages;
 
 static const struct layer_header *image_header(void)
 {
@@ -96,7 +103,9 @@ static int image_allocate(void)
 	image_text = image_pages(h->data);
 	image_pool = image_pages(LAYER_POOL_SIZE);
 	image_guests = image_pages(LAYER_GUESTS * LAYER_PAGE);
-	if (!image_text || !image_pool || !image_guests)
+	image_hosts = image_pages(IMAGE_HOSTS_SIZE);
+	image_host_pages = image_pages(LAYER_HOSTS * LAYER_PAGE);
+	if (!image_text || !image_pool || !image_guests || !image_hosts || !image_host_pages)
 		return -ENOMEM;
 	memcpy(image_text, spumone_layer_image, h->data);
 	image_window = image_map();
@@ -115,6 +124,8 @@ int image_init(void)
 void image_exit(void)
 {
 	vunmap(image_window);
+	free_pages((unsigned long)image_host_pages, get_order(LAYER_HOSTS * LAYER_PAGE));
+	free_pages((unsigned long)image_hosts, get_order(IMAGE_HOSTS_SIZE));
 	free_pages((unsigned long)image_guests, get_order(LAYER_GUESTS * LAYER_PAGE));
 	free_pages((unsigned long)image_pool, get_order(LAYER_POOL_SIZE));
 	free_pages((unsigned long)image_text, image_text_order);
@@ -131,6 +142,19 @@ void image_pool_range(u64 *start, u64 *size)
 {
 	*start = __pa(image_pool);
 	*size = PAGE_ALIGN(LAYER_POOL_SIZE);
+}
+
+/* What it knows of this kernel's CPUs. */
+void image_hosts_range(u64 *start, u64 *size)
+{
+	*start = __pa(image_hosts);
+	*size = PAGE_ALIGN(IMAGE_HOSTS_SIZE);
+}
+
+/* The local interrupt controller of one of them, when it is on another core: in memory. */
+u64 image_host_controller(unsigned int cpu)
+{
+	return __pa(image_hosts) + cpu * LAYER_HOST_SIZE + LAYER_HOST_CONTROLLER;
 }
 
 /* What is read and run, in memory. */
@@ -169,7 +193,9 @@ static int image_map_instance(struct spumone_cpu *s)
 				       SPUMONE_WRITE);
 	return ret ?: image_map_more(t, IMAGE_SHARED, s->shared, 1) ?:
 	       image_map_more(t, IMAGE_POOL, image_pool, LAYER_POOL_SIZE / LAYER_PAGE) ?:
-	       image_map_more(t, IMAGE_GUESTS, image_guests, LAYER_GUESTS);
+	       image_map_more(t, IMAGE_GUESTS, image_guests, LAYER_GUESTS) ?:
+	       image_map_more(t, IMAGE_HOSTS, image_hosts, IMAGE_HOSTS_SIZE / LAYER_PAGE) ?:
+	       image_map_more(t, IMAGE_HOST_PAGES, image_host_pages, LAYER_HOSTS);
 }
 
 /* Make an instance as new, before it is launched. */
@@ -187,6 +213,18 @@ void image_fill(struct spumone_cpu *s)
 	params->leave = spumone_arch_leave_address();
 	params->core = s->cpu;
 	params->pool_physical = __pa(image_pool);
+	params->hosts_physical = __pa(image_hosts);
+	spumone_arch_host_registers(params->msrs);
+	s->shared->bell = spumone_arch_host_bell(s->cpu);
+	s->shared->core = s->cpu;
+}
+
+/* Of those that can go to other cores, all instances see it. */
+static struct layer_shared *image_shared(unsigned int cpu)
+{
+	if (cpu < LAYER_HOSTS)
+		return &image_host_pages[cpu].shared;
+	return (void *)get_zeroed_page(GFP_KERNEL);
 }
 
 /* An instance for a CPU, not filled yet.  May sleep.  NULL: no memory. */
@@ -207,7 +245,7 @@ struct spumone_cpu *image_instance(unsigned int cpu)
 		s->state = image_own(s, h->vmcb);
 		s->watched = image_own(s, h->msr_map);
 	}
-	s->shared = (void *)get_zeroed_page(GFP_KERNEL);
+	s->shared = image_shared(cpu);
 	s->code = (void *)get_zeroed_page(GFP_KERNEL);
 	s->arch = (void *)get_zeroed_page(GFP_KERNEL);
 	s->enter = image_address(h->enter);
@@ -223,7 +261,8 @@ void image_free(struct spumone_cpu *s)
 	spumone_arch_free_tables(&s->tables);
 	free_page((unsigned long)s->arch);
 	free_page((unsigned long)s->code);
-	free_page((unsigned long)s->shared);
+	if (s->cpu >= LAYER_HOSTS)
+		free_page((unsigned long)s->shared);
 	free_pages((unsigned long)s->own, s->own_order);
 	kfree(s);
 }

@@ -12,15 +12,17 @@
 DEFINE_MUTEX(launch_mutex);
 DEFINE_PER_CPU(struct spumone_cpu *, launch_cpus);
 
-/* What others do, too, with CPUs that neither come nor go meanwhile.  May sleep. */
+/* What others do, too, with CPUs that neither come nor go meanwhile, and are at home.  May sleep. */
 void launch_lock(void)
 {
 	mutex_lock(&launch_mutex);
 	cpus_read_lock();
+	visits_home();
 }
 
 void launch_unlock(void)
 {
+	visits_again();
 	cpus_read_unlock();
 	mutex_unlock(&launch_mutex);
 }
@@ -193,7 +195,14 @@ int launch_guard(unsigned int cpu, struct complaint *c)
 	return launch_check(cpu, c) ?: launch_add(cpu, 0, c);
 }
 
-static int launch_locked(unsigned int cpu, struct complaint *c)
+/**
+ * launch_ask() - the layer is under a CPU, with its timer, until launch_ask_no_more()
+ * @c: why not
+ *
+ * Context: may sleep; see launch_cpus.
+ * Return: 0 or an error.
+ */
+int launch_ask(unsigned int cpu, struct complaint *c)
 {
 	struct spumone_cpu *s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
 	int ret;
@@ -215,7 +224,7 @@ int spumone_launch(unsigned int cpu, struct complaint *c)
 	int ret;
 
 	launch_lock();
-	ret = launch_locked(cpu, c);
+	ret = launch_ask(cpu, c);
 	launch_unlock();
 	return ret;
 }
@@ -224,26 +233,33 @@ EXPORT_SYMBOL_GPL(spumone_launch);
 static void launch_leave(struct spumone_cpu *s)
 {
 	turns_end_all(s->cpu);
+	visits_forget(s->cpu);
 	if (protect_on() && s->launched)
 		work_on_cpu(s->cpu, launch_ask_no_more_work, s);
 	else
 		launch_remove(s);
 }
 
+/* The last one takes it away, unless it hides memory.  May sleep; see launch_cpus. */
+int launch_ask_no_more(unsigned int cpu)
+{
+	struct spumone_cpu *s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
+
+	if (!s || !s->asked)
+		return -ENOENT;
+	if (s->asked > 1)
+		s->asked--;
+	else
+		launch_leave(s);
+	return 0;
+}
+
 int spumone_leave(unsigned int cpu)
 {
-	struct spumone_cpu *s;
-	int ret = -ENOENT;
+	int ret;
 
 	launch_lock();
-	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
-	if (s && s->asked) {
-		if (s->asked > 1)
-			s->asked--;
-		else
-			launch_leave(s);
-		ret = 0;
-	}
+	ret = launch_ask_no_more(cpu);
 	launch_unlock();
 	return ret;
 }

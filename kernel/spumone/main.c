@@ -36,6 +36,7 @@ static int __init spumone_init(void)
 	int ret;
 
 	clock_init();
+	visits_init();
 	ret = image_init();
 	if (ret)
 		return ret;

@@ -84,6 +84,8 @@ static int protect_each(int (*visit)(void *arg, u64 start, u64 size), void *arg)
 	ret = visit(arg, start, size);
 	image_pool_range(&start, &size);
 	ret = ret ?: visit(arg, start, size);
+	image_hosts_range(&start, &size);
+	ret = ret ?: visit(arg, start, size);
 	for_each_possible_cpu(cpu) {
 		s = per_cpu(launch_cpus, cpu);
 		if (!ret && s)
@@ -135,6 +137,18 @@ static void protect_open(void)
 	struct spumone_tables all = { .pages = LIST_HEAD_INIT(all.pages) };
 
 	protect_replace(&all);
+}
+
+/* Others, by which one CPU of this kernel sees no more than all do. */
+int protect_tables_for(struct spumone_tables *t)
+{
+	int ret = spumone_arch_identity(t);
+
+	if (!ret && protect_is_on)
+		ret = protect_each(protect_hide, t) ?:
+		      protect_each_table(&protect_tables, protect_hide, t) ?:
+		      protect_each_table(t, protect_hide, t);
+	return ret;
 }
 
 /* Something more shall be hidden: 0 when it is, or -ENOMEM. */

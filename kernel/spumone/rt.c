@@ -108,10 +108,34 @@ int spumone_rt_new(unsigned int cpu, const struct spumone_share *share, struct c
 }
 EXPORT_SYMBOL_GPL(spumone_rt_new);
 
+static bool rt_any(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < LAYER_GUESTS; i++)
+		if (guest_table[i].taken)
+			return true;
+	return false;
+}
+
+bool spumone_rt_any(void)
+{
+	bool any;
+
+	mutex_lock(&launch_mutex);
+	any = rt_any();
+	mutex_unlock(&launch_mutex);
+	return any;
+}
+EXPORT_SYMBOL_GPL(spumone_rt_any);
+
+/* With the last one, this kernel's CPUs come home for good. */
 void spumone_rt_free(int number)
 {
 	launch_lock();
 	guest_table[number].taken = false;
+	if (!rt_any())
+		host_home();
 	launch_unlock();
 }
 EXPORT_SYMBOL_GPL(spumone_rt_free);
@@ -133,6 +157,7 @@ int spumone_rt_start(int number, const struct spumone_rt *rt, struct complaint *
 
 	launch_lock();
 	ret = rt_start(&guest_table[number], rt, c);
+	policy_renew();
 	launch_unlock();
 	return ret;
 }
@@ -145,6 +170,7 @@ int spumone_rt_stop(int number)
 	launch_lock();
 	if (guest_table[number].runs) {
 		turns_end(&guest_table[number]);
+		policy_renew();
 		ret = 0;
 	}
 	launch_unlock();
@@ -161,6 +187,7 @@ int spumone_rt_move(int number, unsigned int cpu, struct complaint *c)
 	ret = rt_check_cpu(cpu, c) ?: rt_check_room(g, cpu, &g->share, c);
 	if (!ret)
 		turns_move(g, cpu);
+	policy_renew();
 	launch_unlock();
 	return ret;
 }

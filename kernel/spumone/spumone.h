@@ -3,7 +3,8 @@
  * The Linux side of SPUMONE: puts the layer under CPUs of the running kernel and takes
  * it away again.  This header is what its files share.
  *
- * Calls go down: main.c; rt.c, guard.c and hotplug.c; launch.c, vectors.c and watch.c; turns.c; protect.c;
+ * Calls go down: main.c; rt.c, guard.c and hotplug.c; policy.c; host.c; launch.c, vectors.c and watch.c;
+ * turns.c; visits.c; protect.c;
  * clock.c, guest.c and image.c; area.c and record.c; the architecture.
  */
 #ifndef _SPUMONE_H
@@ -106,6 +107,8 @@ void image_fill(struct spumone_cpu *s);
 void image_free(struct spumone_cpu *s);
 void image_text_range(u64 *start, u64 *size);
 void image_pool_range(u64 *start, u64 *size);
+void image_hosts_range(u64 *start, u64 *size);
+u64 image_host_controller(unsigned int cpu);
 struct layer_guest_shared *image_guest_shared(unsigned int number);
 
 /* clock.c: whose the local timer is */
@@ -134,6 +137,7 @@ bool protect_on(void);
 int protect_begin(void);
 void protect_end(void);
 int protect_renew(void);
+int protect_tables_for(struct spumone_tables *t);
 void protect_shrink(void);
 void protect_change_guests(void (*change)(void));
 void protect_open_guests(void);
@@ -151,6 +155,28 @@ void turns_move(struct spumone_guest *g, unsigned int cpu);
 void turns_priority(struct spumone_guest *g, u32 priority);
 bool turns_any(unsigned int cpu);
 
+/* host.c: where this kernel's CPUs are wanted */
+int host_ask_both(unsigned int cpu, unsigned int core, struct complaint *c);
+void host_ask_no_more(unsigned int cpu, unsigned int core);
+int host_move(unsigned int cpu, unsigned int core, struct complaint *c);
+void host_home(void);
+
+/* policy.c: where they are because of RTOSes */
+void policy_renew(void);
+
+/* visits.c: which CPU of this kernel is on which core */
+void visits_init(void);
+int visits_check(unsigned int cpu, struct complaint *c);
+unsigned int visits_wanted(unsigned int cpu);
+void visits_want(unsigned int cpu, unsigned int core);
+unsigned int visits_refuge(unsigned int cpu);
+void visits_take_refuge(unsigned int cpu, unsigned int core);
+void visits_keep_kernel_out(unsigned int cpu, bool out);
+void visits_forget(unsigned int cpu);
+bool visits_any(unsigned int cpu);
+void visits_home(void);
+void visits_again(void);
+
 /* launch.c */
 /* Guards which CPUs are in launch_cpus, why, and what they see.  Before cpus_read_lock(). */
 extern struct mutex launch_mutex;
@@ -164,6 +190,8 @@ void launch_lock(void);
 void launch_unlock(void);
 int launch_here(struct spumone_cpu *s);
 void launch_leave_here(struct spumone_cpu *s);
+int launch_ask(unsigned int cpu, struct complaint *c);
+int launch_ask_no_more(unsigned int cpu);
 int launch_add(unsigned int cpu, unsigned int asked, struct complaint *c);
 int launch_guard(unsigned int cpu, struct complaint *c);
 void launch_remove(struct spumone_cpu *s);
@@ -188,6 +216,8 @@ void spumone_arch_free_tables(struct spumone_tables *t);
 /* All of physical memory at its own address; hide some of it.  May sleep. */
 int spumone_arch_identity(struct spumone_tables *t);
 int spumone_arch_hide(struct spumone_tables *t, u64 start, u64 size);
+/* Something else at a page of it; see SPUMONE_WRITE.  May sleep. */
+int spumone_arch_show(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags);
 /* What the processor needs in a guest's memory before it is entered. */
 void spumone_arch_prepare_guest(struct spumone_guest *g);
 int spumone_arch_map_switch(struct spumone_cpu *s);
@@ -206,6 +236,14 @@ int spumone_arch_check_protect(struct complaint *c);
 void spumone_arch_protect(u64 root);
 /* What Linux calls what comes at a vector, which is below LAYER_VECTORS; "" if nothing. */
 const char *spumone_arch_vector_name(unsigned int vector);
+/* Can CPUs of this kernel go to other cores here? */
+int spumone_arch_check_visits(struct complaint *c);
+/* Registers that go with one, by their numbers; 0: no more. */
+void spumone_arch_host_registers(u32 numbers[LAYER_HOST_MSRS]);
+/* The command by which one instance rings that of another CPU. */
+u64 spumone_arch_host_bell(unsigned int cpu);
+/* All CPUs that are online now, by the numbers of their interrupt controllers. */
+void spumone_arch_host_peers(u64 peers[LAYER_APIC_IDS / 64]);
 /* Ring for the RTOSes of a CPU.  Any context. */
 void spumone_arch_ring(unsigned int cpu);
 /* The bell of all RTOSes on a CPU: a SHIMOS_BELL. */

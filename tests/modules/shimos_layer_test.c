@@ -9,6 +9,7 @@
  *	ask CPU				it shall end
  *	stop CPU			it is gone
  *	move CPU OTHER TIMES		it goes to the other CPU and comes back, so many times
+ *	visit CPU CORE			that CPU of Linux's is on another one's core; on its own: home
  *	protect | unprotect		an RTOS that starts between them is hidden from Linux
  *	wild TIMES			write to what is hidden, anywhere; fails if one arrives
  *	stray				the same once, and expect nothing
@@ -129,9 +130,9 @@ static void show_rt(struct seq_file *file, const struct program *p)
 
 	if (p->memory)
 		spumone_rt_state(p->number, &rt);
-	seq_printf(file, " rt=%llu ready=%llu why=%llu at=%llu info=%llu entered=%llu rt_masked=%llu rt_exits=%llu timers=%llu past=%llu waited=%llu cycles=%llu throttled=%llu moves=%llu moved_last=%llu moved_max=%llu",
+	seq_printf(file, " rt=%llu ready=%llu why=%llu at=%llu info=%llu entered=%llu rt_masked=%llu rt_exits=%llu timers=%llu past=%llu cycles=%llu throttled=%llu moves=%llu moved_last=%llu moved_max=%llu",
 		   rt.state, rt.ready, rt.why, rt.at, rt.info, rt.entered, rt.masked,
-		   rt.exits, rt.timers, rt.past, rt.waited, rt.cycles, rt.throttled, rt.moves,
+		   rt.exits, rt.timers, rt.past, rt.cycles, rt.throttled, rt.moves,
 		   rt.moved_last, rt.moved_max);
 	seq_printf(file, " lates=%llu late_least=%llu late_most=%llu", late->count, late->min,
 		   late->max);
@@ -424,6 +425,8 @@ static int run(const char *line)
 		ret = run_rt(cpu, &w, path, &c);
 	} else if (sscanf(line, "move %u %u %u", &cpu, &to, &times) == 3)
 		ret = move_rt(cpu, to, times, &c);
+	else if (sscanf(line, "visit %u %u", &cpu, &to) == 2)
+		ret = spumone_host_move(cpu, to, &c);
 	else if (sscanf(line, "ask %u", &cpu) == 1)
 		ret = ask_rt(cpu);
 	else if (sscanf(line, "stop %u", &cpu) == 1)

@@ -31,6 +31,8 @@ typedef int64_t s64;
 #define LAYER_VECTOR	0xf2
 /* The RTOS's bell, for whoever wants something of it; Linux has it for the same. */
 #define LAYER_BELL_VECTOR	0xf1
+/* From instance to instance, for CPUs of Linux's that move; Linux has it for the same. */
+#define LAYER_HOST_VECTOR	0xf0
 
 /*
  * RTOSes that there can be, on all cores together.  What the layer knows of them is in memory
@@ -41,6 +43,15 @@ typedef int64_t s64;
 /* Cores that one can come to; before the RTOSes, a word for each says which are on their way there. */
 #define LAYER_CORES		(LAYER_PAGE / 8)
 #define LAYER_POOL_SIZE		(LAYER_PAGE + LAYER_GUESTS * LAYER_GUEST_SIZE)
+
+/* CPUs of Linux's, from the first, that can go to other cores; what the layer knows of each. */
+#define LAYER_HOSTS		16
+#define LAYER_HOST_SIZE		(4 * LAYER_PAGE)
+#define LAYER_HOST_CONTROLLER	LAYER_PAGE	/* there its local APIC is in it */
+/* Registers of a core that neither VMRUN nor VMLOAD switches. */
+#define LAYER_HOST_MSRS		4
+/* Local APICs that a shorthand can mean, by their numbers. */
+#define LAYER_APIC_IDS		256
 
 /* What Linux calls the layer for, as a number in a register. */
 enum layer_call {
@@ -55,6 +66,7 @@ enum layer_call {
 	LAYER_CALL_RT_RECEIVE,	/* whoever is on the way to this core is here after that */
 	LAYER_CALL_RT_PRIORITY,	/* it goes before others as its layer_guest_shared.start says now */
 	LAYER_CALL_PROTECT,	/* Linux sees what the tables at an address say; 0: all there is */
+	LAYER_CALL_HOST_MOVE,	/* this CPU of Linux's continues on the core of a number; it owes the APIC no end */
 };
 
 /* How many of each an instance has seen.  Only it writes them. */
@@ -68,6 +80,7 @@ struct layer_counts {
 	u64 given_back;		/* vectors put back into the local APIC */
 	u64 interrupted;	/* deliveries that an exit came into */
 	u64 merged;		/* vectors that came again while they waited */
+	u64 ended;		/* of the highest class, in Linux's place */
 	u64 set_aside;		/* vectors that would have kept the layer's own away */
 	u64 armed;		/* times the timer was set */
 	u64 fired;
@@ -75,7 +88,22 @@ struct layer_counts {
 	u64 ticks;		/* of Linux, that were due */
 	u64 late_max;		/* the latest, in cycles */
 	u64 faults;		/* accesses of Linux to memory that is hidden from it */
+	u64 moves;		/* of this CPU of Linux's, from core to core */
+	u64 moved_last;		/* cycles that it was on no core, the last time, */
+	u64 moved_max;		/* and the longest */
+	u64 fled;		/* of these, times that an RTOS wanted its core */
+	u64 forwarded;		/* interrupts sent after it */
+	u64 steps;		/* writes to its local APIC elsewhere */
 	u64 given[LAYER_VECTORS];	/* deliveries to Linux */
+};
+
+/* Linux: what one of its CPUs needs on another core.  Written before LAYER_CALL_HOST_MOVE. */
+struct layer_host_move {
+	u64 controller;		/* physical address of the local APIC */
+	u64 read_only;		/* tables by which Linux reads its own local APIC in memory, */
+	u64 writable;		/* and by which it writes it; physical addresses */
+	u64 apics[LAYER_APIC_IDS / 64];	/* of all CPUs that are online, this one included */
+	u64 slice;		/* cycles of a turn where it shares a core with another one */
 };
 
 /* Linux: where the RTOS is entered, and how long it may run.  The layer keeps a copy. */
@@ -117,7 +145,6 @@ struct layer_rt {
 	u64 timers;		/* its deadlines that came */
 	u64 bells;		/* times that it was rung, or another one on its core */
 	u64 past;		/* those that were over when it asked */
-	u64 waited;		/* times that an interrupt of the highest class was in the way */
 	u64 cycles;		/* that it had the core, and the layer for its sake */
 	u64 throttled;		/* times that its budget stopped it */
 	u64 moves;		/* from core to core */
@@ -148,6 +175,12 @@ struct layer_shared {
 	u64 died;		/* layer: 0, or 1 + the exception or exit that ended it */
 	u64 died_at;		/* layer: the address */
 	u64 died_info;
+	u64 core;		/* layer: where this CPU of Linux's is, */
+	u64 visits;		/* and whether it runs by struct layer_host_move: elsewhere, and at home for a moment */
+	u64 refuge;		/* Linux: 1 + the core where it goes while an RTOS has its own; 0: it stays */
+	u64 user_only;		/* Linux: it goes there when it runs the kernel instead; not while it can flee */
+	u64 bell;		/* Linux: the interrupt controller's command to ring this core's instance */
+	struct layer_host_move move;
 	struct layer_counts counts;
 };
 
@@ -161,6 +194,13 @@ struct layer_guest_shared {
 	struct layer_rt rt;
 	struct layer_late late;
 };
+
+struct layer_host_page {
+	struct layer_shared shared;
+	u8 unused[LAYER_PAGE - sizeof(struct layer_shared)];
+};
+
+_Static_assert(sizeof(struct layer_host_page) == LAYER_PAGE, "one page");
 
 struct layer_guest_page {
 	struct layer_guest_shared shared;
@@ -177,6 +217,8 @@ struct layer_params {
 	u64 leave;		/* where the module takes it away */
 	u64 core;		/* Linux's number of it */
 	u64 pool_physical;	/* address of what it knows of RTOSes */
+	u64 hosts_physical;	/* and of what it knows of Linux's CPUs */
+	u32 msrs[LAYER_HOST_MSRS];	/* that go with a CPU of Linux's to another core; 0: no more */
 };
 
 /* At the beginning of the image.  All are offsets from there. */

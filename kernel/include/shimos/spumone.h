@@ -184,6 +184,79 @@ int spumone_rt_move(int number, unsigned int cpu, struct complaint *c);
 int spumone_rt_priority(int number, u32 priority, struct complaint *c);
 
 /**
+ * spumone_rt_any() - is there an RTOS, whether or not it runs?
+ *
+ * Context: may sleep.
+ */
+bool spumone_rt_any(void);
+
+/**
+ * struct spumone_host - one of this kernel's CPUs
+ * @core: where it is; its own number: at home
+ * @moves: from core to core, since the layer is under it
+ * @moved_last: cycles that it was on none, the last time,
+ * @moved_max: and the longest
+ * @exits: how often this kernel has left it
+ */
+struct spumone_host {
+	unsigned int core;
+	u64 moves, moved_last, moved_max, exits;
+};
+
+/**
+ * spumone_host_move() - one of this kernel's CPUs runs on another one's core from now on
+ * @cpu: which
+ * @core: the other one's number; its own: it comes home
+ * @c: why not
+ *
+ * Where several share a core they take turns, after its RTOSes.  The layer is under both CPUs
+ * meanwhile.
+ *
+ * Context: may sleep.
+ * Return: 0 or an error: it is where it was.
+ */
+int spumone_host_move(unsigned int cpu, unsigned int core, struct complaint *c);
+
+/**
+ * enum spumone_policy - where CPUs of this kernel's are while RTOSes share some of them
+ * @SPUMONE_POLICY_FIXED: where they were moved to; one whose core an RTOS has waits
+ * @SPUMONE_POLICY_LHP: one whose core an RTOS has runs on another one meanwhile, against
+ *	lock-holder preemption (SPUMONE 2011, section 4.2.2)
+ * @SPUMONE_POLICY_SPREAD: on the cores that no RTOS shares (figure 2, left top)
+ * @SPUMONE_POLICY_PACK: all on the core that the first RTOS shares (figure 2, left below)
+ * @SPUMONE_POLICY_USER_ONLY: one that shares its core with an RTOS runs programs there, and the
+ *	kernel elsewhere (section 4.1.2)
+ */
+enum spumone_policy {
+	SPUMONE_POLICY_FIXED,
+	SPUMONE_POLICY_LHP,
+	SPUMONE_POLICY_SPREAD,
+	SPUMONE_POLICY_PACK,
+	SPUMONE_POLICY_USER_ONLY,
+};
+
+/**
+ * spumone_policy() - another policy, for all CPUs
+ * @to: which
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0 or an error: it is as it was.
+ */
+int spumone_policy(enum spumone_policy to, struct complaint *c);
+enum spumone_policy spumone_policy_now(void);
+
+/**
+ * spumone_host_state() - where one is
+ * @cpu: whichever
+ * @out: untouched if the layer is not under it
+ *
+ * Context: may sleep.
+ * Return: the layer is under it.
+ */
+bool spumone_host_state(unsigned int cpu, struct spumone_host *out);
+
+/**
  * spumone_protect() - memory can be hidden from all CPUs of this kernel from now on
  * @c: why not
  *

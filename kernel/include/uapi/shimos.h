@@ -270,6 +270,52 @@ struct shimos_rt_priority {
 	__u32 priority;			/* SHIMOS_RT_MIN_PRIORITY to SHIMOS_RT_MAX_PRIORITY */
 };
 
+/*
+ * SHIMOS_IOC_HOST_MOVE: one of the host's own CPUs runs on another one's core from now on, and
+ * takes turns there with who is there already; while a CPU is shared, so refused without a
+ * real-time partition.  All come home when the last one is removed.
+ */
+struct shimos_host_move {
+	struct shimos_header hdr;
+	__u32 cpu;
+	__u32 core;			/* the other one's number; its own: it comes home */
+};
+
+/* Where the host's CPUs are while real-time programs share some of them. */
+#define SHIMOS_HOST_POLICY_FIXED	0	/* where they were moved to; one whose core a program has waits */
+#define SHIMOS_HOST_POLICY_LHP		1	/* such a one runs elsewhere, so who waits for its locks need not */
+#define SHIMOS_HOST_POLICY_SPREAD	2	/* on the cores that no program shares */
+#define SHIMOS_HOST_POLICY_PACK		3	/* all on the core that the first program shares */
+#define SHIMOS_HOST_POLICY_USER_ONLY	4	/* the kernel runs on no core that a program shares */
+
+/* SHIMOS_IOC_HOST_POLICY: which one it is, and another one with SET. */
+#define SHIMOS_HOST_POLICY_SET	(1u << 0)
+
+struct shimos_host_policy {
+	struct shimos_header hdr;
+	__u32 policy;			/* SHIMOS_HOST_POLICY_*; in with SET, and out */
+	__u32 flags;
+};
+
+#define SHIMOS_HOST_CPUS	16
+
+struct shimos_host_cpu {
+	__u32 cpu;
+	__u32 core;			/* where it is */
+	__u64 exits;			/* times that it was left, since the layer is under it */
+	__u64 moves;			/* from one core to another */
+	__u64 moved_ns;			/* how long it was on none, the last time, */
+	__u64 moved_max_ns;		/* and the longest */
+};
+
+/* SHIMOS_IOC_HOST_CPUS: the host's own CPUs that can move, and under which the layer is now. */
+struct shimos_host_cpus {
+	struct shimos_header hdr;
+	__u32 count;			/* out: so many of @at */
+	__u32 reserved;			/* 0 */
+	struct shimos_host_cpu at[SHIMOS_HOST_CPUS];	/* out */
+};
+
 #define SHIMOS_RT_VECTORS	256
 
 /* One of them: how many interrupts there were. */
@@ -385,5 +431,8 @@ struct shimos_pci {
 #define SHIMOS_IOC_RT_CHECK	_IOWR(SHIMOS_IOC_MAGIC, 16, struct shimos_rt_check)
 #define SHIMOS_IOC_RT_PRIORITY	_IOW(SHIMOS_IOC_MAGIC, 17, struct shimos_rt_priority)
 #define SHIMOS_IOC_RT_VECTORS	_IOWR(SHIMOS_IOC_MAGIC, 18, struct shimos_rt_vectors)
+#define SHIMOS_IOC_HOST_MOVE	_IOW(SHIMOS_IOC_MAGIC, 19, struct shimos_host_move)
+#define SHIMOS_IOC_HOST_CPUS	_IOWR(SHIMOS_IOC_MAGIC, 20, struct shimos_host_cpus)
+#define SHIMOS_IOC_HOST_POLICY	_IOWR(SHIMOS_IOC_MAGIC, 21, struct shimos_host_policy)
 
 #endif

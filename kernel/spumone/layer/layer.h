@@ -4,8 +4,8 @@
  * 2011, section 3).  One instance a core, each with memory of its own; no kernel symbol,
  * no lock, nothing that waits.
  *
- * Calls go down: the architecture's exit; timer.c; guests.c; rt.c; budget.c and late.c;
- * the architecture's APIC.
+ * Calls go down: the architecture's exit; timer.c; guests.c and hosts.c; rt.c; budget.c and
+ * late.c; the architecture's APIC.
  */
 #ifndef _LAYER_H
 #define _LAYER_H
@@ -29,6 +29,7 @@ extern __visible struct layer_params layer_params;
 extern struct layer_shared layer_shared_page;
 extern u64 layer_coming[LAYER_CORES];	/* for each core, a bit for each RTOS on its way there */
 extern struct layer_guest_page layer_guest_pages[LAYER_GUESTS];
+extern struct layer_host_page layer_host_pages[LAYER_HOSTS];
 
 static inline struct layer_shared *layer_shared(void)
 {
@@ -59,7 +60,7 @@ struct layer_budget {
  * @number: below LAYER_GUESTS
  * @priority: the highest goes first
  * @on: it has not ended
- * @halted: it waits for an interrupt
+ * @halted: it waits for an interrupt, or has ended
  * @throttled: it wants to run, and its budget is used up
  * @deadline: when it wants its timer interrupt, in cycles; 0: never
  * @pending: interrupts on their way: a bit a vector
@@ -84,6 +85,31 @@ struct layer_guest {
 
 #define LAYER_GUEST_AWAY	(~0ull)	/* between two cores */
 
+/**
+ * struct layer_host - a CPU of Linux's, wherever it is
+ * @next: visiting the same core
+ * @home: the core that it was launched on, and its number
+ * @core: where it is, or was last
+ * @visits: it is not, or not yet, what its home's own hardware runs by itself.  It, @next,
+ *	@halted and @urgent belong to the core where it is
+ * @halted: it waits for an interrupt
+ * @urgent: it has got one and not had the core since
+ * @sent: when it left for another core
+ * @rung: an interrupt has been sent after it.  Any core sets it
+ * @recalled: its home wants it back.  Its home sets it
+ * @coming: not of this CPU, but of the core of the same number: a bit for each that is on its
+ *	way there.  Any core sets one
+ */
+struct layer_host {
+	struct layer_host *next;
+	u64 home;
+	u64 core;
+	int visits, halted, urgent;
+	u64 sent;
+	u64 rung, recalled;
+	u64 coming;
+};
+
 /* timer.c */
 void layer_timer_own(int own);
 void layer_timer_fired(void);
@@ -101,6 +127,26 @@ void layer_guests_look(void);
 struct layer_guest *layer_guests_first(void);
 u64 layer_guests_next(const struct layer_guest *next);
 void layer_guests_ring(void);
+
+/* hosts.c: CPUs of Linux's that are on this core */
+int layer_hosts_alone(void);
+int layer_hosts_own_away(void);
+int layer_hosts_own_visits(void);
+struct layer_host *layer_hosts_turn(void);
+void layer_hosts_leaves(struct layer_host *h, u64 core);
+void layer_hosts_settles(struct layer_host *h);
+void layer_hosts_receive(void);
+void layer_hosts_forward(void);
+void layer_hosts_ring_home(struct layer_host *h);
+u64 layer_hosts_refuge(void);
+void layer_hosts_fled(void);
+void layer_hosts_call_home(void);
+struct layer_host *layer_hosts_recalled(void);
+void layer_hosts_own_wakes(void);
+u64 layer_hosts_next(void);
+void layer_hosts_halts(struct layer_host *h);
+void layer_hosts_yields(void);
+int layer_hosts_choose(void);
 
 /* rt.c: one of them */
 void layer_rt_begin(struct layer_guest *g, const struct layer_rt_start *start);
@@ -148,5 +194,20 @@ struct layer_guest *layer_arch_guest(u64 number);
 void layer_arch_guest_begin(struct layer_guest *g, const struct layer_rt_start *start);
 /* It is this core's from now on. */
 void layer_arch_guest_comes(struct layer_guest *g);
+
+/* Linux's CPU of a number, which is below LAYER_HOSTS: where all instances have it. */
+struct layer_host *layer_arch_host(u64 number);
+/* It is on this core from now on. */
+void layer_arch_host_comes(struct layer_host *h);
+/* Has it got an interrupt that it can take when it has them enabled?  It visits. */
+int layer_arch_host_pending(struct layer_host *h);
+/* The same of the core's own, which does not. */
+int layer_arch_own_pending(void);
+/* Raise its own timer interrupt, as the timer would.  It visits. */
+void layer_arch_host_tick(struct layer_host *h);
+/* Can it go home again, as it does what it can do there? */
+int layer_arch_host_goes(struct layer_host *h);
+/* It has ended interrupts, elsewhere, which its home's controller still has in service. */
+void layer_arch_host_ends(struct layer_host *h);
 
 #endif

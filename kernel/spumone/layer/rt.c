@@ -41,6 +41,8 @@ void layer_rt_end(struct layer_guest *g, u64 state, u64 why, u64 at, u64 info)
 	struct layer_rt *r = &g->shared->rt;
 
 	g->on = 0;
+	/* for good: nothing is raised for it any more */
+	g->halted = 1;
 	g->deadline = 0;
 	g->pending = 0;
 	g->throttled = 0;
@@ -55,7 +57,7 @@ void layer_rt_end(struct layer_guest *g, u64 state, u64 why, u64 at, u64 info)
 
 static int rt_wants(const struct layer_guest *g)
 {
-	return g->on && (!g->halted || g->pending);
+	return !g->halted || g->pending;
 }
 
 /* Could it have the core now? */

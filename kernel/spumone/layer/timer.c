@@ -74,13 +74,24 @@ static u64 layer_timer_linux(void)
 {
 	u64 deadline = LAYER_READ(layer_shared()->deadline), now;
 
-	if (!deadline)
+	if (!deadline || layer_hosts_own_away())
 		return 0;
 	now = layer_arch_now();
 	if ((s64)(now - deadline) < 0)
 		return deadline;
 	layer_timer_tick(deadline, now);
 	return 0;
+}
+
+/* Of all CPUs of Linux's that are here. */
+static u64 layer_timer_hosts(void)
+{
+	u64 own = layer_timer_linux(), others;
+
+	if (layer_hosts_alone())
+		return own;
+	others = layer_hosts_next();
+	return own && (!others || own < others) ? own : others;
 }
 
 /**
@@ -95,7 +106,7 @@ void layer_timer_look(struct layer_guest *next)
 
 	if (!layer_timer_owned)
 		return;
-	deadline = next ? 0 : layer_timer_linux();
+	deadline = next ? 0 : layer_timer_hosts();
 	if (rt && (!deadline || rt < deadline))
 		deadline = rt;
 	/* a timer that is still set fires for nothing */

@@ -42,6 +42,17 @@ bool apic_deliverable(void)
 	return wants >= 0 && wants / 16 > has / 16 && wants / 16 > apic_held;
 }
 
+void apic_something(void)
+{
+	if (apic_deliverable())
+		return;
+	if (core_ticks && core_fires > core_now)
+		core_now = core_fires;
+	else
+		layer_apic_raise(LAYER_HOST_VECTOR);
+	MUST(apic_deliverable());
+}
+
 bool apic_quiet(void)
 {
 	return highest(irr) < 0 && highest(isr) < 0;
@@ -105,6 +116,7 @@ void layer_window(void)
 		v = highest(irr);
 		irr[v] = false;
 		isr[v] = true;
-		layer_interrupt(v, 0, 0);
+		if (layer_interrupt(v, 0, 0))
+			break;
 	}
 }

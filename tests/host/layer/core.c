@@ -9,6 +9,11 @@ struct layer_shared layer_shared_page;
 u64 layer_coming[LAYER_CORES];
 struct layer_guest_page layer_guest_pages[LAYER_GUESTS];
 struct x86_guest core_memory[LAYER_GUESTS];
+struct layer_host_page layer_host_pages[LAYER_HOSTS];
+struct x86_host core_host_memory[LAYER_HOSTS];
+bool core_host_pending[LAYER_HOSTS];
+bool core_host_goes[LAYER_HOSTS];
+unsigned int core_host_ticked[LAYER_HOSTS];
 unsigned int core_came;
 u64 core_now, core_ticks, core_fires, core_rang;
 u32 core_step;
@@ -54,6 +59,7 @@ struct layer_guest *layer_arch_guest(u64 number)
 
 void layer_arch_guest_begin(struct layer_guest *g, const struct layer_rt_start *start)
 {
+	x86_guest(g)->vcpu.guest = x86_guest(g);
 }
 
 void layer_arch_guest_comes(struct layer_guest *g)
@@ -90,4 +96,34 @@ void layer_arch_ring(u64 bell)
 {
 	core_rang = bell;
 	core_rings++;
+}
+
+struct layer_host *layer_arch_host(u64 number)
+{
+	MUST(number < LAYER_HOSTS);
+	return core_host(number);
+}
+
+void layer_arch_host_comes(struct layer_host *h)
+{
+}
+
+void layer_arch_host_ends(struct layer_host *h)
+{
+}
+
+int layer_arch_host_goes(struct layer_host *h)
+{
+	return core_host_goes[h->home];
+}
+
+int layer_arch_host_pending(struct layer_host *h)
+{
+	return core_host_pending[h->home];
+}
+
+void layer_arch_host_tick(struct layer_host *h)
+{
+	core_host_ticked[h->home]++;
+	core_host_pending[h->home] = true;
 }

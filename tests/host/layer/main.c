@@ -13,7 +13,8 @@ static void randomised(u64 seed)
 {
 	fuzz_timer(seed);
 	fuzz_budget(seed);
-	fuzz_vectors(seed);
+	fuzz_vectors(seed, false);
+	fuzz_vectors(seed, true);
 }
 
 int main(void)
@@ -27,6 +28,8 @@ int main(void)
 	test_budget();
 	test_late();
 	test_guests();
+	test_hosts();
+	test_lapic();
 	for (n = 1; n <= 20; n++)
 		randomised(n);
 	if (seed)

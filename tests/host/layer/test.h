@@ -16,6 +16,12 @@ extern struct x86_guest core_memory[LAYER_GUESTS];
 #define core_first		core_guest(0)
 #define core_first_shared	(layer_guest_pages[0].shared)
 #define CORE_NUMBER		3
+/* Linux's CPUs, this core's own included; those that have an interrupt to take. */
+extern struct x86_host core_host_memory[LAYER_HOSTS];
+#define core_host(number)	(&core_host_memory[number].h)
+extern bool core_host_pending[LAYER_HOSTS];
+extern bool core_host_goes[LAYER_HOSTS];
+extern unsigned int core_host_ticked[LAYER_HOSTS];	/* timer interrupts of visitors */
 extern unsigned int core_came;		/* times that one came to this core */
 extern u64 core_now;
 extern u32 core_step;		/* it goes on by less than this when somebody looks */
@@ -35,6 +41,7 @@ extern bool apic_line[LAYER_VECTORS];	/* of levels: the device wants to be serve
 extern int apic_held;			/* classes up to this one have to wait */
 void apic_reset(void);
 bool apic_deliverable(void);
+void apic_something(void);		/* time goes on until there is something to take */
 bool apic_quiet(void);			/* nothing on its way, nothing in service */
 bool apic_request(unsigned int vector);	/* by a device; false: it had asked for it already */
 
@@ -50,8 +57,10 @@ void test_timer(void);
 void test_budget(void);
 void test_late(void);
 void test_guests(void);
+void test_hosts(void);
+void test_lapic(void);
 void fuzz_timer(u64 seed);
 void fuzz_budget(u64 seed);
-void fuzz_vectors(u64 seed);
+void fuzz_vectors(u64 seed, bool visited);
 
 #endif

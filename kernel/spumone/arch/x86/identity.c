@@ -107,3 +107,24 @@ int identity_hide(struct spumone_tables *t, u64 *table, int level, u64 from, u64
 	}
 	return ret;
 }
+
+/**
+ * identity_place() - something else at one page
+ * @t: identity_fill() has filled it
+ * @table: its root
+ * @level: the root's
+ * @address: the page's
+ * @entry: of the last level
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int identity_place(struct spumone_tables *t, u64 *table, int level, u64 address, u64 entry)
+{
+	for (; table && level; level--)
+		table = identity_below(t, &table[identity_index(address, level)], level);
+	if (!table)
+		return -ENOMEM;
+	table[identity_index(address, 0)] = entry;
+	return 0;
+}

@@ -184,6 +184,52 @@ int spumone_arch_check_protect(struct complaint *c)
 	return 0;
 }
 
+/* Shadow stacks and the like are state that XSAVE leaves out. */
+static bool svm_has_supervisor_state(void)
+{
+	u64 value = 0;
+
+	if (boot_cpu_has(X86_FEATURE_XSAVES))
+		rdmsrl(MSR_IA32_XSS, value);
+	return value;
+}
+
+int spumone_arch_check_visits(struct complaint *c)
+{
+	if (!spumone_arch_controller())
+		return shimos_refuse(c, -ENODEV,
+				     "the host's own CPUs cannot move in x2APIC mode yet: boot it with nox2apic");
+	if (svm_has_supervisor_state())
+		return shimos_refuse(c, -ENODEV,
+				     "the host's own CPUs cannot move while it uses shadow stacks: boot it with nousershstk");
+	return spumone_arch_check_protect(c);
+}
+
+void spumone_arch_host_registers(u32 numbers[LAYER_HOST_MSRS])
+{
+	if (boot_cpu_has(X86_FEATURE_RDTSCP) || boot_cpu_has(X86_FEATURE_RDPID))
+		*numbers++ = MSR_TSC_AUX;
+	if (boot_cpu_has(X86_FEATURE_MSR_SPEC_CTRL))
+		*numbers++ = MSR_IA32_SPEC_CTRL;
+}
+
+u64 spumone_arch_host_bell(unsigned int cpu)
+{
+	return spumone_arch_bell(SHIMOS_BELL(per_cpu(x86_cpu_to_apicid, cpu), LAYER_HOST_VECTOR));
+}
+
+void spumone_arch_host_peers(u64 peers[LAYER_APIC_IDS / 64])
+{
+	unsigned int cpu, id;
+
+	memset(peers, 0, LAYER_APIC_IDS / 8);
+	for_each_online_cpu(cpu) {
+		id = per_cpu(x86_cpu_to_apicid, cpu);
+		if (id < LAYER_APIC_IDS)
+			peers[id / 64] |= BIT_ULL(id % 64);
+	}
+}
+
 void spumone_arch_protect(u64 root)
 {
 	spumone_arch_call(LAYER_CALL_PROTECT, root);

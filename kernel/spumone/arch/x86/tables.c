@@ -86,6 +86,13 @@ int spumone_arch_hide(struct spumone_tables *t, u64 start, u64 size)
 	return identity_hide(t, phys_to_virt(t->root), tables_top(), start, start + size);
 }
 
+int spumone_arch_show(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags)
+{
+	return identity_place(t, phys_to_virt(t->root), tables_top(), address,
+			      physical | TABLES_PRESENT | TABLES_USER | TABLES_ACCESSED |
+			      (flags & SPUMONE_WRITE ? TABLES_WRITE | TABLES_DIRTY : 0));
+}
+
 /*
  * Every address is what it is physically.  Behind the boot record are a table for all, one
  * for its first GiBs, one for its memory, one for IKC's area, and two for what it watches.

@@ -27,5 +27,6 @@ u64 *tables_new(struct spumone_tables *t, u64 *physical);
 /* identity.c; a level's entry stands for 4 KiB, 2 MiB, 1 GiB and so on. */
 int identity_fill(struct spumone_tables *t, u64 *root, int top, u64 end);
 int identity_hide(struct spumone_tables *t, u64 *table, int level, u64 from, u64 to);
+int identity_place(struct spumone_tables *t, u64 *table, int level, u64 address, u64 entry);
 
 #endif

@@ -10,6 +10,7 @@
 #define LAYER_VCPU_VMCB		0x70	/* in struct x86_vcpu */
 #define LAYER_CS	8
 #define LAYER_DS	16
+#define FLAGS_IF	0x200
 #define LAYER_STACK	16384
 
 	.text
@@ -86,10 +87,21 @@ layer_enter:
 
 	.globl	layer_window
 layer_window:
+	sti
 	stgi
 	nop
 	jmp	1f
 1:	nop
+	clgi
+	ret
+
+/* One that is pending already ends it at once: none is let in before the HLT. */
+	.globl	layer_idle
+layer_idle:
+	cli
+	stgi
+	sti
+	hlt
 	clgi
 	ret
 
@@ -124,7 +136,10 @@ layer_stubs:
 	mov	80(%rsp), %rsi			/* its error code */
 	mov	88(%rsp), %rdx			/* the address */
 	call	layer_interrupt
-	pop	%r11
+	test	%eax, %eax
+	jz	1f
+	andl	$~FLAGS_IF, 104(%rsp)		/* no other one comes into this window */
+1:	pop	%r11
 	pop	%r10
 	pop	%r9
 	pop	%r8

@@ -4,15 +4,17 @@
 
 #define EXIT_VMMCALL_LEN	3
 #define EXIT_WRMSR_LEN		2
+#define EXIT_HLT_LEN		1
+#define EXIT_PAUSE_LEN		2
+#define EXIT_MWAIT_LEN		3
 
 /* What the layer itself can meet. */
-#define EXIT_NMI_VECTOR		2
 #define EXIT_FIRST_INTERRUPT	32
 
 _Alignas(LAYER_PAGE) u8 layer_msr_map[SVM_MSR_MAP_SIZE];
 struct layer_params layer_params;
 
-static int layer_nmi_pending;	/* came while the layer ran; Linux's */
+int layer_nmi_pending;
 
 /* There is nobody to tell: stand still, and leave a note. */
 static _Noreturn void layer_die(u64 why, u64 at, u64 info)
@@ -40,35 +42,51 @@ static _Noreturn void layer_reset(void)
  *
  * Called by entry.S. Interrupts come in layer_window() only; an exception is a fault of
  * the layer's.
+ *
+ * Return: 1 to let no other one in, 0 to let those in that are pending.
  */
-void layer_interrupt(u64 vector, u64 error, u64 address)
+int layer_interrupt(u64 vector, u64 error, u64 address)
 {
-	if (vector == EXIT_NMI_VECTOR) {
-		layer_nmi_pending = 1;
-	} else if (vector < EXIT_FIRST_INTERRUPT) {
-		layer_die(vector, address, error);
-	} else if (vector == LAYER_VECTOR) {
+	/* first what a deadline waits for, and the others come after that */
+	if (vector == LAYER_VECTOR) {
 		layer_apic_end();
 		layer_timer_fired();
+		return 1;
+	}
+	if (vector == X86_EXCEPTION_NMI) {
+		if (layer_hosts_own_away())
+			layer_host_nmi();
+		else
+			layer_nmi_pending = 1;
+	} else if (vector < EXIT_FIRST_INTERRUPT) {
+		layer_die(vector, address, error);
 	} else if (vector == LAYER_BELL_VECTOR) {
 		layer_apic_end();
 		layer_guests_receive();
 		layer_guests_ring();
+	} else if (vector == LAYER_HOST_VECTOR) {
+		layer_apic_end();
+		layer_hosts_receive();
+	} else if (layer_hosts_own_away()) {
+		layer_host_interrupt(vector);
 	} else {
 		layer_vectors_acknowledged(vector);
+		layer_hosts_own_wakes();
 	}
+	return 0;
 }
 
 /* Linux may change all of it but the bit that lets it run at all. */
-static void exit_wrmsr(void)
+static void exit_wrmsr(struct x86_vcpu *v)
 {
-	u64 value = (layer_linux.registers.rdx << 32) | (u32)layer_vmcb.save.rax;
+	struct svm_save *save = &v->vmcb->save;
+	u64 value = (v->registers.rdx << 32) | (u32)save->rax;
 
-	if ((u32)layer_linux.registers.rcx == SVM_MSR_EFER) {
-		layer_vmcb.save.efer = value | SVM_EFER_SVME;
-		layer_vmcb.save.rip += EXIT_WRMSR_LEN;
+	if ((u32)v->registers.rcx == SVM_MSR_EFER) {
+		save->efer = value | SVM_EFER_SVME;
+		save->rip += EXIT_WRMSR_LEN;
 	} else {
-		layer_vcpu_inject(&layer_linux, X86_EXCEPTION_GP, 1);
+		layer_vcpu_inject(v, X86_EXCEPTION_GP, 1);
 	}
 }
 
@@ -86,20 +104,20 @@ static void exit_own_interrupts(int own)
 		control->interrupt |= SVM_V_MASKING;
 	} else {
 		layer_vectors_put_back();
-		control->intercept_3 &= ~(SVM_3_INTR | SVM_3_NMI);
+		control->intercept_3 &= ~(SVM_3_INTR | SVM_3_NMI | SVM_3_IRET);
 		control->interrupt &= ~SVM_V_MASKING;
 	}
 }
 
-/* Only Linux's kernel calls; to a program it is the invalid instruction that it always was. */
-static int exit_call(void)
+/* Elsewhere it asks for nothing but its timer, and for another core. */
+static void exit_call_of_visitor(struct x86_host *x)
 {
-	if (layer_vmcb.save.cpl) {
-		layer_vcpu_inject(&layer_linux, X86_EXCEPTION_UD, 0);
-		return 0;
-	}
-	layer_counts()->calls++;
-	layer_vmcb.save.rip += EXIT_VMMCALL_LEN;
+	if (x->vmcb.save.rax == LAYER_CALL_HOST_MOVE)
+		layer_host_send(x, x->vcpu.registers.rdi);
+}
+
+static int exit_call_of_own(void)
+{
 	switch (layer_vmcb.save.rax) {
 	case LAYER_CALL_LEAVE:
 		exit_own_interrupts(0);
@@ -131,40 +149,99 @@ static int exit_call(void)
 	case LAYER_CALL_RT_PRIORITY:
 		layer_guests_priority(layer_linux.registers.rdi);
 		break;
+	case LAYER_CALL_HOST_MOVE:
+		layer_host_send(NULL, layer_linux.registers.rdi);
+		break;
 	}
 	return 0;
 }
 
-static int exit_handle(u64 code)
+/* Only Linux's kernel calls; to a program it is the invalid instruction that it always was. */
+static int exit_call(struct x86_vcpu *v)
+{
+	if (v->vmcb->save.cpl) {
+		layer_vcpu_inject(v, X86_EXCEPTION_UD, 0);
+		return 0;
+	}
+	layer_counts()->calls++;
+	v->vmcb->save.rip += EXIT_VMMCALL_LEN;
+	if (!v->host)
+		return exit_call_of_own();
+	exit_call_of_visitor(v->host);
+	return 0;
+}
+
+/* It waits for an interrupt, where another one could have the core. */
+static void exit_halt(struct x86_vcpu *v)
+{
+	v->vmcb->save.rip += EXIT_HLT_LEN;
+	v->vmcb->control.shadow = 0;
+	layer_hosts_halts(v->host ? &v->host->h : NULL);
+}
+
+/* It waits for something that we do not see, so for a moment. */
+static void exit_pause(struct x86_vcpu *v, u64 length)
+{
+	v->vmcb->save.rip += length;
+	v->vmcb->control.shadow = 0;
+	layer_hosts_yields();
+}
+
+static void exit_nested_fault(struct x86_vcpu *v)
+{
+	if (v->host && layer_host_faulted(v->host))
+		layer_host_step(v->host);
+	else
+		layer_protect_fault(v);
+}
+
+static void exit_interrupted(struct x86_vcpu *v)
+{
+	layer_counts()->interrupts++;
+	if (!(v->vmcb->save.rflags & X86_FLAGS_IF))
+		layer_counts()->masked++;
+	layer_window();
+}
+
+static int exit_handle(struct x86_vcpu *v, u64 code)
 {
 	switch (code) {
-	case SVM_EXIT_INTR:
-		layer_counts()->interrupts++;
-		if (!(layer_vmcb.save.rflags & X86_FLAGS_IF))
-			layer_counts()->masked++;
-		layer_window();
-		return 0;
 	case SVM_EXIT_NMI:
 		layer_window();
 		return 0;
 	case SVM_EXIT_VINTR:
 		return 0;	/* layer_vectors_give() sees that it can take one */
 	case SVM_EXIT_MSR:
-		exit_wrmsr();
+		exit_wrmsr(v);
 		return 0;
 	case SVM_EXIT_VMMCALL:
-		return exit_call();
+		return exit_call(v);
 	case SVM_EXIT_VMRUN:
 	case SVM_EXIT_VMLOAD ... SVM_EXIT_SVM_LAST:
-		layer_vcpu_inject(&layer_linux, X86_EXCEPTION_UD, 0);	/* no virtual machines under the layer */
+		layer_vcpu_inject(v, X86_EXCEPTION_UD, 0);	/* no virtual machines under the layer */
 		return 0;
 	case SVM_EXIT_NESTED_FAULT:
-		layer_protect_fault();
+		exit_nested_fault(v);
+		return 0;
+	case SVM_EXIT_EXCEPTION + X86_EXCEPTION_DB:
+		return 0;	/* layer_host_exit() has seen it */
+	case SVM_EXIT_IRET:
+		layer_vcpu_ends_nmi(v);
+		return 0;
+	case SVM_EXIT_HLT:
+		exit_halt(v);
+		return 0;
+	case SVM_EXIT_PAUSE:
+		exit_pause(v, EXIT_PAUSE_LEN);
+		return 0;
+	case SVM_EXIT_MWAIT:
+	case SVM_EXIT_MWAIT_ARMED:
+		exit_pause(v, EXIT_MWAIT_LEN);
 		return 0;
 	case SVM_EXIT_SHUTDOWN:
 		layer_reset();
 	default:
-		layer_die(code, layer_vmcb.save.rip, layer_vmcb.control.exit_info_1);
+		layer_die(code, v->vmcb->save.rip, v->vmcb->control.exit_info_1);
 	}
 }
 
@@ -173,26 +250,36 @@ static void exit_give_nmi(void)
 {
 	if (!layer_nmi_pending)
 		return;
-	layer_nmi_pending = 0;
-	layer_counts()->nmis++;
 	if (layer_vmcb.control.event & SVM_EVENT_VALID)
 		layer_apic_nmi();
-	else
-		layer_vmcb.control.event = SVM_EVENT_VALID | SVM_EVENT_NMI | EXIT_NMI_VECTOR;
+	else if (!layer_vcpu_give_nmi(&layer_linux))
+		return;
+	layer_nmi_pending = 0;
+	layer_counts()->nmis++;
 }
 
 /* Linux was left. */
-static int exit_linux(void)
+static int exit_linux(struct x86_vcpu *v)
 {
-	struct svm_control *control = &layer_vmcb.control;
+	struct svm_control *control = &v->vmcb->control;
 
 	layer_budget_linux_left();
 	control->event = 0;
 	control->tlb = 0;
-	layer_vectors_take_back(&layer_vmcb);
+	if (v->host)
+		layer_host_exit(v->host);
+	else
+		layer_vectors_take_back(&layer_vmcb);
 	if (control->exit_event & SVM_EVENT_VALID)
 		control->event = control->exit_event;
-	return exit_handle(control->exit_code);
+	if (!v->host && layer_user_exit())
+		return 0;
+	/* a deadline waits for this one: it is not looked up among all others */
+	if (control->exit_code == SVM_EXIT_INTR) {
+		exit_interrupted(v);
+		return 0;
+	}
+	return exit_handle(v, control->exit_code);
 }
 
 /*
@@ -202,20 +289,33 @@ static int exit_linux(void)
 static void exit_take_timer(void)
 {
 	layer_window();
-	layer_vectors_gather();
 	/* the RTOS has the core: whatever came is set aside */
 	layer_vectors_clear_way();
+}
+
+/* This core's own CPU of Linux's. */
+static void exit_to_own(void)
+{
+	layer_vcpu_switch(&layer_linux);
+	exit_give_nmi();
+	layer_timer_look(NULL);
 }
 
 static void exit_to_rtos(struct layer_guest *g)
 {
 	struct x86_guest *x = x86_guest(g);
 
+	layer_vectors_clear_way();
 	if (layer_current == &layer_linux)
 		layer_rt_enters(g, !(layer_vmcb.save.rflags & X86_FLAGS_IF));
 	else if (layer_current != &x->vcpu)
 		layer_rt_enters(g, 0);
-	layer_vcpu_switch(&x->vcpu);
+	/* Linux does not wait for this; it may also just have come back */
+	if (LAYER_READ(layer_shared()->refuge) && !layer_user_only() &&
+	    (!layer_current->guest || layer_hosts_own_visits()) && layer_host_flee())
+		layer_hosts_fled();
+	if (layer_current != &x->vcpu)
+		layer_vcpu_switch_rtos(&x->vcpu);
 	if (layer_timer_due())
 		exit_take_timer();
 	layer_timer_look(g);
@@ -223,41 +323,100 @@ static void exit_to_rtos(struct layer_guest *g)
 	layer_rtos_give(x);
 }
 
-static void exit_to_linux(void)
+int layer_arch_own_pending(void)
 {
-	layer_vcpu_switch(&layer_linux);
-	exit_give_nmi();
-	layer_timer_look(NULL);
+	return layer_nmi_pending || layer_vectors_any();
 }
 
-/* An RTOS, unless what Linux is about to end would keep its interrupts away. */
-static void exit_to_whom(struct layer_guest *g)
+/* Of several, or of one that is not this core's own; 0: none of them wants it. */
+static int exit_to_host(void)
 {
-	if (layer_vectors_clear_way()) {
-		exit_to_rtos(g);
-	} else {
-		g->shared->rt.waited++;
-		exit_to_linux();
+	struct layer_host *h;
+	int ready;
+
+	ready = layer_hosts_choose();
+	h = layer_hosts_turn();
+	if (!ready)
+		return 0;
+	if (h) {
+		layer_vectors_clear_way();
+		layer_vcpu_switch(&x86_host(h)->vcpu);
+		layer_timer_look(NULL);
+		layer_host_give(x86_host(h), ready > 1);
+		return 1;
 	}
+	if (ready > 1)
+		layer_vmcb.control.intercept_3 |= SVM_3_HLT | SVM_3_PAUSE;
+	else
+		layer_vmcb.control.intercept_3 &= ~(SVM_3_HLT | SVM_3_PAUSE);
+	exit_to_own();
+	return 1;
 }
 
-/* Whose turn it is. */
+static int exit_to_linux(void)
+{
+	if (!layer_hosts_alone()) {
+		layer_host_recall();
+		layer_host_settle();
+	}
+	layer_user_keep_out();
+	if (layer_hosts_alone()) {
+		exit_to_own();
+		return 1;
+	}
+	layer_hosts_call_home();
+	return exit_to_host();
+}
+
+/* Nobody wants the core: until something comes. */
+static void exit_idle(void)
+{
+	layer_rt_leaves();
+	layer_vcpu_switch(&layer_nobody);
+	layer_timer_look(NULL);
+	layer_idle();
+	layer_budget_linux_left();
+}
+
+/* Whose turn it is.  No RTOS waits until what Linux has not taken is sorted. */
 static void exit_next(void)
 {
 	struct layer_guest *g;
 
-	layer_guests_look();
-	g = layer_guests_first();
-	if (g) {
-		exit_to_whom(g);
-		return;
+	for (;;) {
+		layer_guests_look();
+		g = layer_guests_first();
+		if (g) {
+			exit_to_rtos(g);
+			return;
+		}
+		if (layer_vectors_several()) {
+			layer_vectors_gather();
+			continue;
+		}
+		if (exit_to_linux())
+			return;
+		exit_idle();
 	}
-	exit_to_linux();
-	/* a deadline may have come meanwhile: that saves an exit */
+}
+
+/*
+ * Linux is about to go on, and a deadline may have come meanwhile: one that is seen saves an
+ * exit.  What Linux has been given has not been delivered yet.
+ */
+static void exit_look_again(void)
+{
+	struct layer_guest *g;
+
+	if (!layer_timer_due())
+		return;
 	layer_guests_look();
 	g = layer_guests_first();
-	if (g)
-		exit_to_whom(g);
+	if (!g)
+		return;
+	if (layer_current == &layer_linux)
+		layer_vectors_take_back(&layer_vmcb);
+	exit_to_rtos(g);
 }
 
 /**
@@ -274,15 +433,19 @@ int layer_exit(void)
 	layer_counts()->of_rtos += !!x;
 	if (x)
 		layer_rtos_exit(x);
-	else if (exit_linux())
+	else if (exit_linux(layer_current))
 		return 1;
-	layer_vectors_gather();
 	exit_next();
-	if (layer_current == &layer_linux) {
-		/* not before it is certain that Linux runs: what is given is taken back at its exit only */
+	if (layer_current->guest)
+		return 0;
+	exit_look_again();
+	if (layer_current == &layer_linux)
 		layer_vectors_give(&layer_vmcb);
-		/* the last thing, for it is charged up to here */
-		layer_rt_leaves();
-	}
+	if (!layer_current->guest)
+		exit_look_again();
+	if (layer_current->guest)
+		return 0;
+	/* the last thing, for it is charged up to here */
+	layer_rt_leaves();
 	return 0;
 }

@@ -16,7 +16,7 @@
 #define FPU_CONTROL		0x37f	/* of the x87, as FNINIT leaves it */
 #define FPU_MXCSR		0x1f80
 
-static _Alignas(64) struct x86_fpu fpu_linux;
+static struct x86_fpu *fpu_linux;	/* of the CPU of Linux's that is on this core; NULL: none is */
 static struct x86_guest *fpu_taken;	/* whose the registers are; NULL: Linux's */
 static u64 fpu_xsave;			/* Linux uses XSAVE: FPU_CR4_XSAVE, or 0 */
 
@@ -28,10 +28,11 @@ static u64 fpu_cr4(void)
 	return cr4;
 }
 
-/* Before the first run: all cores of a machine have the same. */
-void layer_fpu_init(void)
+/* Before the first run: all cores of a machine have the same.  What is in the registers is Linux's. */
+void layer_fpu_init(struct x86_fpu *own)
 {
 	fpu_xsave = fpu_cr4() & FPU_CR4_XSAVE;
+	fpu_linux = own;
 }
 
 /*
@@ -73,7 +74,8 @@ static void fpu_load(const struct x86_fpu *from)
 /* An RTOS has met CR0.TS, and tries again. */
 void layer_fpu_take(struct x86_guest *x)
 {
-	fpu_save(&fpu_linux);
+	if (fpu_linux)
+		fpu_save(fpu_linux);
 	fpu_load(&x->fpu);
 	fpu_taken = x;
 	x->vmcb.save.cr0 &= ~FPU_CR0_TS;
@@ -85,7 +87,21 @@ void layer_fpu_give_back(void)
 	if (!fpu_taken)
 		return;
 	fpu_save(&fpu_taken->fpu);
-	fpu_load(&fpu_linux);
+	if (fpu_linux)
+		fpu_load(fpu_linux);
 	fpu_taken->vmcb.save.cr0 |= FPU_CR0_TS;
 	fpu_taken = NULL;
+}
+
+/*
+ * Another CPU of Linux's is on this core, or none; no RTOS's are in the registers.  The one
+ * that was here finds its own where it was told to keep them.
+ */
+void layer_fpu_change(struct x86_fpu *to)
+{
+	if (fpu_linux)
+		fpu_save(fpu_linux);
+	if (to)
+		fpu_load(to);
+	fpu_linux = to;
 }

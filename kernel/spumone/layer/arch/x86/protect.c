@@ -20,8 +20,8 @@ void layer_protect(u64 root)
  * for a fault of the writer's; a page fault would be looked up in Linux's own tables, found
  * to be none, and tried again.
  */
-void layer_protect_fault(void)
+void layer_protect_fault(struct x86_vcpu *v)
 {
 	layer_counts()->faults++;
-	layer_vcpu_inject(&layer_linux, X86_EXCEPTION_GP, 1);
+	layer_vcpu_inject(v, X86_EXCEPTION_GP, 1);
 }

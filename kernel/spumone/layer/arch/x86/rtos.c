@@ -85,6 +85,7 @@ void layer_arch_guest_begin(struct layer_guest *g, const struct layer_rt_start *
 	x->vmcb = (struct svm_vmcb) { 0 };
 	x->vcpu.registers = (struct x86_registers) { .rdi = start->argument };
 	x->vcpu.vmcb = &x->vmcb;
+	x->vcpu.guest = x;
 	x->vcpu.physical = layer_params.pool_physical + ((u64)&x->vmcb - (u64)layer_coming);
 	x->given = 0;
 	rtos_fill_control(&x->vmcb.control, start->nested);

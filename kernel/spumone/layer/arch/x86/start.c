@@ -40,7 +40,7 @@ void layer_start(void)
 	}
 	layer_vcpu_init();
 	layer_rtos_init();
-	layer_fpu_init();
+	layer_host_init();
 	start_watch_msr(SVM_MSR_MAP_C0000000, 0xc0000000, SVM_MSR_EFER);
 	start_watch_msr(SVM_MSR_MAP_C0010000, 0xc0010000, SVM_MSR_VM_CR);
 	start_watch_msr(SVM_MSR_MAP_C0010000, 0xc0010000, SVM_MSR_VM_HSAVE_PA);

@@ -100,7 +100,10 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_3_NMI		(1u << 1)
 #define SVM_3_VINTR		(1u << 4)
 #define SVM_3_RDPMC		(1u << 15)
+#define SVM_3_IRET		(1u << 20)
+#define SVM_3_INT		(1u << 21)
 #define SVM_3_INVD		(1u << 22)
+#define SVM_3_PAUSE		(1u << 23)
 #define SVM_3_HLT		(1u << 24)
 #define SVM_3_INVLPGA		(1u << 26)
 #define SVM_3_PORTS		(1u << 27)
@@ -114,6 +117,7 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_4_STGI		(1u << 4)
 #define SVM_4_CLGI		(1u << 5)
 #define SVM_4_SKINIT		(1u << 6)
+#define SVM_4_ICEBP		(1u << 8)
 #define SVM_4_WBINVD		(1u << 9)
 #define SVM_4_MONITOR		(1u << 10)
 #define SVM_4_MWAIT		(1u << 11)
@@ -144,9 +148,13 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_EXIT_DR		0x20	/* the same */
 #define SVM_EXIT_DR_LAST	0x3f
 #define SVM_EXIT_EXCEPTION	0x40	/* and its vector */
+#define SVM_EXIT_EXCEPTION_LAST	0x5f
 #define SVM_EXIT_INTR		0x60
 #define SVM_EXIT_NMI		0x61
 #define SVM_EXIT_VINTR		0x64
+#define SVM_EXIT_IRET		0x74
+#define SVM_EXIT_INT		0x75
+#define SVM_EXIT_PAUSE		0x77
 #define SVM_EXIT_HLT		0x78
 #define SVM_EXIT_PORTS		0x7b
 #define SVM_EXIT_MSR		0x7c
@@ -155,6 +163,9 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_EXIT_VMMCALL	0x81
 #define SVM_EXIT_VMLOAD		0x82
 #define SVM_EXIT_SVM_LAST	0x86	/* SKINIT; those between are VMSAVE, STGI, CLGI */
+#define SVM_EXIT_ICEBP		0x88
+#define SVM_EXIT_MWAIT		0x8b
+#define SVM_EXIT_MWAIT_ARMED	0x8c
 #define SVM_EXIT_NESTED_FAULT	0x400
 #define SVM_EXIT_INVALID	(~0ull)
 
@@ -166,6 +177,7 @@ _Static_assert(__builtin_offsetof(struct svm_vmcb, save.pat) == 0x668, "PAT");
 #define SVM_MSR_EFER		0xc0000080
 #define SVM_MSR_VM_CR		0xc0010114
 #define SVM_MSR_VM_HSAVE_PA	0xc0010117
+#define SVM_EFER_SYSCALL	(1ull << 0)
 #define SVM_EFER_SVME		(1ull << 12)
 
 #define SVM_PORT_MAP_SIZE	(3 * 4096)

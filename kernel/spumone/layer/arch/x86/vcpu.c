@@ -5,8 +5,12 @@
 _Alignas(LAYER_PAGE) struct svm_vmcb layer_vmcb;
 
 struct x86_vcpu layer_linux;
+struct x86_vcpu layer_nobody;
 struct x86_vcpu *layer_current;
 
+static _Alignas(LAYER_PAGE) struct svm_vmcb vcpu_nobody;
+
+static u32 vcpu_held_class;	/* up to which an RTOS keeps interrupts away; they wait, or are sent after */
 static u32 vcpu_linux_priority;	/* what Linux has told the APIC to keep away */
 
 /* Before the first run. */
@@ -14,30 +18,106 @@ void layer_vcpu_init(void)
 {
 	layer_linux.vmcb = &layer_vmcb;
 	layer_linux.physical = layer_physical(&layer_vmcb);
+	layer_nobody.vmcb = &vcpu_nobody;
+	vcpu_nobody.save.rflags = X86_FLAGS_IF;
+	layer_nobody.physical = layer_physical(&vcpu_nobody);
 	layer_current = &layer_linux;
+	layer_vcpu_hold(1);
+}
+
+/* Do Linux's interrupts wait while an RTOS runs?  If its CPU is on another core, they do not. */
+void layer_vcpu_hold(int wait)
+{
+	vcpu_held_class = wait ? X86_TOP_CLASS - 1 : 0;
+}
+
+static void vcpu_save(const struct x86_vcpu *v)
+{
+	asm volatile("vmsave %0" : : "a"(v->physical) : "memory");
+}
+
+static void vcpu_load(const struct x86_vcpu *v)
+{
+	asm volatile("vmload %0" : : "a"(v->physical) : "memory");
 }
 
 /**
- * layer_vcpu_switch() - the core is somebody else's
+ * layer_vcpu_switch() - the core is Linux's, or nobody's
  *
  * VMRUN switches what is in the VMCB's first half; VMSAVE and VMLOAD switch the hidden
  * halves of segments and the MSRs of system calls.  While an RTOS runs, Linux's
- * interrupts stay in the APIC, all but those of the highest class.
+ * interrupts stay in the APIC, all but those of the highest class; if Linux's CPU is on another
+ * core, they are sent after it.
  */
 void layer_vcpu_switch(struct x86_vcpu *to)
 {
 	if (to == layer_current)
 		return;
-	asm volatile("vmsave %0" : : "a"(layer_current->physical) : "memory");
-	asm volatile("vmload %0" : : "a"(to->physical) : "memory");
-	if (layer_current == &layer_linux) {
-		vcpu_linux_priority = layer_apic_hold(X86_TOP_CLASS - 1);
-	} else {
+	vcpu_save(layer_current);
+	vcpu_load(to);
+	if (layer_current->guest) {
 		layer_fpu_give_back();
-		if (to == &layer_linux)
-			layer_apic_release(vcpu_linux_priority);
+		layer_apic_release(vcpu_linux_priority);
 	}
+	if (to->state)
+		layer_state_change(to->state);
 	layer_current = to;
+}
+
+/* The core is an RTOS's, which did not have it; a deadline waits for this. */
+void layer_vcpu_switch_rtos(struct x86_vcpu *to)
+{
+	vcpu_save(layer_current);
+	vcpu_load(to);
+	if (layer_current->guest)
+		layer_fpu_give_back();
+	else
+		vcpu_linux_priority = layer_apic_hold(vcpu_held_class);
+	layer_current = to;
+}
+
+/* One of Linux's is in this core no more, and all of it is in memory. */
+void layer_vcpu_leaves(struct x86_vcpu *v)
+{
+	if (layer_current == v) {
+		vcpu_save(v);
+		layer_current = &layer_nobody;
+	}
+	layer_fpu_give_back();
+	layer_state_leaves(v->state);
+}
+
+/* What Linux tells the APIC to keep away is this from now on. */
+void layer_vcpu_priority(u32 priority)
+{
+	vcpu_linux_priority = priority;
+	if (!layer_current->guest)
+		layer_apic_release(priority);
+}
+
+/**
+ * layer_vcpu_give_nmi() - it takes an NMI when it runs
+ *
+ * One at a time: by itself the processor would keep a second one away until the first one's
+ * IRET, but not one that we give it.
+ *
+ * Return: 1, or 0: it cannot now.
+ */
+int layer_vcpu_give_nmi(struct x86_vcpu *v)
+{
+	struct svm_control *c = &v->vmcb->control;
+
+	if (c->event & SVM_EVENT_VALID || c->intercept_3 & SVM_3_IRET)
+		return 0;
+	c->event = SVM_EVENT_VALID | SVM_EVENT_NMI | X86_EXCEPTION_NMI;
+	c->intercept_3 |= SVM_3_IRET;
+	return 1;
+}
+
+/* It returns from an NMI, or from something within one, which also lets the next one in. */
+void layer_vcpu_ends_nmi(struct x86_vcpu *v)
+{
+	v->vmcb->control.intercept_3 &= ~SVM_3_IRET;
 }
 
 /* It takes an exception when it runs. */

@@ -20,7 +20,7 @@
  * The layer's own vector, by which the RTOS gets the core, is of the highest class, and
  * one of Linux's of that class that is in service keeps it away.  So none may be while
  * Linux has interrupts disabled: it is ended and set aside, and raised again when Linux
- * can take it, which the processor tells.  Linux ends those in their first instructions.
+ * can take it, which the processor tells.  One that Linux has taken is ended in its place.
  */
 #include "x86.h"
 
@@ -149,10 +149,28 @@ void layer_vectors_put_back(void)
 	vectors_raise_aside();
 }
 
+/* Is what is in service just what Linux owes an end? */
+int layer_vectors_owed(void)
+{
+	return !layer_vectors_stale;
+}
+
+/* Does anything wait that Linux has not taken? */
+int layer_vectors_any(void)
+{
+	return layer_vectors_count || layer_vectors_aside;
+}
+
+/* Does more than one? */
+int layer_vectors_several(void)
+{
+	return layer_vectors_count > 1;
+}
+
 /* One waits at most. */
 void layer_vectors_gather(void)
 {
-	while (layer_vectors_count > 1) {
+	while (layer_vectors_several()) {
 		layer_vectors_put_back();
 		layer_window();
 	}
@@ -173,20 +191,23 @@ static int vectors_is_top(int vector)
 }
 
 /**
- * layer_vectors_clear_way() - can the layer's own vector come while the RTOS runs?
+ * layer_vectors_clear_way() - nothing keeps the layer's own vector away from now on
  *
- * If Linux is about to end one of the highest class, it is there in a moment.
+ * One of the highest class that Linux has taken and not ended yet is ended in its place.
+ * Linux would do so soon, but not in its first instructions: it may wait for a lock before,
+ * and who has the lock may be the one that waits for this core.  Linux's own end finds
+ * nothing in service then, or that of another one that it has not taken yet, which does not mind.
  */
-int layer_vectors_clear_way(void)
+void layer_vectors_clear_way(void)
 {
 	int vector = vectors_highest();
 
 	if (vectors_is_top(vector))
 		vectors_set_aside(vector);
 	if (!layer_apic_top_in_service())
-		return 1;
-	layer_apic_raise(LAYER_VECTOR);
-	return 0;
+		return;
+	layer_apic_end();
+	layer_counts()->ended++;
 }
 
 /* At its next instruction? */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the layer's files for x86-64 share.  Calls go down: exit.c; rtos.c, vectors.c, protect.c; vcpu.c; apic.c, fpu.c. */
+/*
+ * What the layer's files for x86-64 share.  Calls go down: exit.c; user.c; host.c,
+ * rtos.c, vectors.c, protect.c; vcpu.c; lapic.c, state.c; apic.c, fpu.c.
+ */
 #ifndef _LAYER_X86_H
 #define _LAYER_X86_H
 
@@ -7,11 +10,15 @@
 #include "svm.h"
 
 #define X86_FLAGS_FIXED	(1ull << 1)
+#define X86_FLAGS_TF	(1ull << 8)
 #define X86_FLAGS_IF	(1ull << 9)
 
+#define X86_EXCEPTION_DB	1	/* debug: an instruction was run with X86_FLAGS_TF */
+#define X86_EXCEPTION_NMI	2
 #define X86_EXCEPTION_UD	6	/* invalid opcode */
 #define X86_EXCEPTION_NM	7	/* floating point, and CR0.TS is set */
 #define X86_EXCEPTION_GP	13	/* general protection, with an error code */
+#define X86_EXCEPTION_MC	18	/* machine check */
 
 /* The highest class of interrupts, in which the layer's own is. */
 #define X86_TOP_CLASS		(LAYER_VECTOR / 16)
@@ -21,16 +28,23 @@ struct x86_registers {
 	u64 rbx, rcx, rdx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15;
 };
 
+struct x86_guest;
+struct x86_host;
+
 /* Who can have the core: its registers, and the VMCB for the rest. */
 struct x86_vcpu {
 	struct x86_registers registers;
 	u64 physical;			/* address of @vmcb */
 	struct svm_vmcb *vmcb;
+	struct x86_state *state;	/* the rest, if it is Linux's */
+	struct x86_guest *guest;	/* it is an RTOS */
+	struct x86_host *host;		/* it is a CPU of Linux's that visits this core */
 };
 
 /* Behind the image, as layer_coming: the local APIC, and a struct x86_guest for each RTOS. */
 extern u8 layer_apic_page[LAYER_PAGE];
 extern u8 layer_guest_memory[LAYER_GUESTS * LAYER_GUEST_SIZE];
+extern u8 layer_host_memory[LAYER_HOSTS * LAYER_HOST_SIZE];
 
 /* As FXSAVE and XSAVE have it. */
 struct x86_fpu {
@@ -54,6 +68,38 @@ struct x86_guest {
 _Static_assert(sizeof(struct x86_guest) <= LAYER_GUEST_SIZE, "LAYER_GUEST_SIZE");
 _Static_assert(__builtin_offsetof(struct x86_guest, fpu) % 64 == 0, "as XSAVE wants it");
 
+/* What a core has of a CPU of Linux's that neither VMRUN nor VMLOAD switches. */
+struct x86_state {
+	struct x86_fpu fpu;
+	u64 debug[4];
+	u64 msrs[LAYER_HOST_MSRS];	/* those of layer_params */
+};
+
+/*
+ * A CPU of Linux's, with all that a core has of it while it is not at home.  @apic is its
+ * local APIC: with pending interrupts and those in service where the hardware has them.
+ */
+struct x86_host {
+	struct svm_vmcb vmcb;		/* a page of its own */
+	u8 apic[LAYER_PAGE];		/* and so is this: Linux sees it */
+	struct x86_state state;
+	struct x86_vcpu vcpu;
+	struct layer_host h;
+	struct layer_host_move move;	/* a copy */
+	unsigned int given;		/* the vector that the processor has; 0: none */
+	int nmi;			/* sent after it.  Any core sets it */
+	u32 held[LAYER_VECTORS / 32];	/* levels that home has in service; its own */
+	u32 ended[LAYER_VECTORS / 32];	/* those that can be ended there.  Any core sets a bit */
+	u64 step_at;			/* it runs this instruction by itself; 0: it does not */
+	u32 step_register;		/* which writes this one */
+	u64 step_flags, step_debug;	/* what it had in RFLAGS and DR6 */
+	int enters;			/* it was about to enter the kernel, and has not run since */
+};
+
+_Static_assert(sizeof(struct x86_host) <= LAYER_HOST_SIZE, "LAYER_HOST_SIZE");
+_Static_assert(__builtin_offsetof(struct x86_host, apic) == LAYER_HOST_CONTROLLER, "apic");
+_Static_assert(__builtin_offsetof(struct x86_host, state) % 64 == 0, "as XSAVE wants it");
+
 /* entry.S knows them */
 _Static_assert(__builtin_offsetof(struct x86_vcpu, physical) == 0x70, "LAYER_VCPU_VMCB");
 _Static_assert(__builtin_offsetof(struct layer_params, leave) == 24, "LAYER_PARAMS_LEAVE");
@@ -61,6 +107,8 @@ _Static_assert(__builtin_offsetof(struct layer_params, leave) == 24, "LAYER_PARA
 extern __visible struct svm_vmcb layer_vmcb;	/* Linux's */
 extern __visible u8 layer_msr_map[SVM_MSR_MAP_SIZE];
 extern struct x86_vcpu layer_linux;
+extern int layer_nmi_pending;	/* came while the layer ran; Linux's */
+extern struct x86_vcpu layer_nobody;	/* has the core while nobody has it */
 extern __visible struct x86_vcpu *layer_current;
 
 /* Where what each instance has for itself begins: layer.lds. */
@@ -78,28 +126,39 @@ static inline struct x86_guest *x86_guest(struct layer_guest *g)
 	return (void *)g - __builtin_offsetof(struct x86_guest, g);
 }
 
+static inline struct x86_host *x86_host(struct layer_host *h)
+{
+	return (void *)h - __builtin_offsetof(struct x86_host, h);
+}
+
 /* The RTOS that has the core; NULL: Linux has it. */
 static inline struct x86_guest *x86_current(void)
 {
-	if (layer_current == &layer_linux)
-		return NULL;
-	return (void *)layer_current - __builtin_offsetof(struct x86_guest, vcpu);
+	return layer_current->guest;
 }
 
 /* entry.S */
 extern const u8 layer_stubs[];		/* LAYER_STUB_SIZE bytes a vector */
 #define LAYER_STUB_SIZE	16
-/* Let interrupts that are pending in: layer_interrupt() is called for each. */
+/* Let interrupts that are pending in: layer_interrupt() is called for each, until it says so. */
 void layer_window(void);
+/* The same, and wait for one. */
+void layer_idle(void);
 
 /* Called by entry.S. */
 __visible void layer_start(void);
 __visible int layer_exit(void);
-__visible void layer_interrupt(u64 vector, u64 error, u64 address);
+__visible int layer_interrupt(u64 vector, u64 error, u64 address);
 
 /* vcpu.c: whose the core is */
 void layer_vcpu_init(void);
 void layer_vcpu_switch(struct x86_vcpu *to);
+void layer_vcpu_switch_rtos(struct x86_vcpu *to);
+void layer_vcpu_leaves(struct x86_vcpu *v);
+void layer_vcpu_hold(int wait);
+void layer_vcpu_priority(u32 priority);
+int layer_vcpu_give_nmi(struct x86_vcpu *v);
+void layer_vcpu_ends_nmi(struct x86_vcpu *v);
 void layer_vcpu_inject(struct x86_vcpu *vcpu, u32 vector, int has_error);
 
 /* rtos.c: an RTOS's turn */
@@ -108,21 +167,59 @@ void layer_rtos_exit(struct x86_guest *x);
 void layer_rtos_give(struct x86_guest *x);
 
 /* fpu.c: whose floating point is in the registers */
-void layer_fpu_init(void);
+void layer_fpu_init(struct x86_fpu *own);
 void layer_fpu_begin(struct x86_guest *x);
 void layer_fpu_take(struct x86_guest *x);
 void layer_fpu_give_back(void);
+void layer_fpu_change(struct x86_fpu *to);
+
+/* state.c: which CPU of Linux's the rest of the core is set up for */
+void layer_state_init(struct x86_state *own);
+void layer_state_change(struct x86_state *to);
+void layer_state_leaves(const struct x86_state *s);
+
+/* lapic.c: the local APIC of one that visits, in memory */
+void layer_lapic_begin(struct x86_host *x);
+void layer_lapic_keep(struct x86_host *x);
+void layer_lapic_raise(struct x86_host *x, unsigned int vector, int level);
+int layer_lapic_pending(const struct x86_host *x);
+void layer_lapic_take(struct x86_host *x, unsigned int vector);
+int layer_lapic_quiet(const struct x86_host *x);
+void layer_lapic_put_back(struct x86_host *x);
+void layer_lapic_write(struct x86_host *x, u32 reg);
+
+/* host.c: a CPU of Linux's at another core */
+void layer_host_init(void);
+void layer_host_send(struct x86_host *x, u64 core);
+int layer_host_flee(void);
+void layer_host_recall(void);
+struct x86_host *layer_host_own(void);
+void layer_host_interrupt(unsigned int vector);
+void layer_host_nmi(void);
+void layer_host_exit(struct x86_host *x);
+void layer_host_step(struct x86_host *x);
+int layer_host_faulted(const struct x86_host *x);
+void layer_host_settle(void);
+void layer_host_give(struct x86_host *x, int shares);
 
 /* protect.c: what Linux sees of memory */
 void layer_protect(u64 root);
-void layer_protect_fault(void);
+void layer_protect_fault(struct x86_vcpu *v);
+
+/* user.c: a core where Linux's CPU runs programs only */
+int layer_user_exit(void);
+void layer_user_keep_out(void);
+int layer_user_only(void);
 
 /* vectors.c: interrupts on their way to Linux */
 void layer_vectors_acknowledged(unsigned int vector);
 void layer_vectors_take_back(struct svm_vmcb *vmcb);
+int layer_vectors_several(void);
 void layer_vectors_gather(void);
 void layer_vectors_give(struct svm_vmcb *vmcb);
-int layer_vectors_clear_way(void);
+void layer_vectors_clear_way(void);
+int layer_vectors_any(void);
+int layer_vectors_owed(void);
 void layer_vectors_put_back(void);
 
 /* apic.c */
@@ -131,8 +228,12 @@ void layer_apic_raise(unsigned int vector);
 void layer_apic_nmi(void);
 u32 layer_apic_hold(u32 class);
 void layer_apic_release(u32 was);
+u32 layer_apic_read(u32 reg);
+void layer_apic_write(u32 reg, u32 value);
+void layer_apic_send(u32 low, u32 destination);
 int layer_apic_is_level(unsigned int vector);
 int layer_apic_in_service(void);
+int layer_apic_level_in_service(void);
 int layer_apic_top_in_service(void);
 
 #endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What other modules ask of this kernel's own CPUs: where they are, and where they shall be. */
+#include <linux/cpu.h>
+#include <linux/module.h>
+
+#include "spumone.h"
+
+/* The layer is under both CPUs as long as one of them is wanted on the other one's core. */
+int host_ask_both(unsigned int cpu, unsigned int core, struct complaint *c)
+{
+	int ret = launch_ask(cpu, c);
+
+	if (ret)
+		return ret;
+	ret = launch_ask(core, c);
+	if (ret)
+		launch_ask_no_more(cpu);
+	return ret;
+}
+
+void host_ask_no_more(unsigned int cpu, unsigned int core)
+{
+	if (cpu == core)
+		return;
+	launch_ask_no_more(cpu);
+	launch_ask_no_more(core);
+}
+
+/**
+ * host_move() - a CPU of this kernel's is wanted on a core, from the next launch_unlock() on
+ * @cpu: whichever
+ * @core: its own number: at home
+ * @c: why not
+ *
+ * Context: may sleep; see launch_cpus.
+ * Return: 0 or an error: it is wanted where it was.
+ */
+int host_move(unsigned int cpu, unsigned int core, struct complaint *c)
+{
+	unsigned int was;
+	int ret;
+
+	ret = visits_check(cpu, c) ?: visits_check(core, c);
+	if (ret)
+		return ret;
+	was = visits_wanted(cpu);
+	if (cpu != core)
+		ret = host_ask_both(cpu, core, c);
+	if (ret)
+		return ret;
+	visits_want(cpu, core);
+	host_ask_no_more(cpu, was);
+	return 0;
+}
+
+/* All are wanted on their own cores again.  May sleep; see launch_cpus. */
+void host_home(void)
+{
+	unsigned int cpu, was;
+
+	for (cpu = 0; cpu < LAYER_HOSTS; cpu++) {
+		was = visits_wanted(cpu);
+		visits_want(cpu, cpu);
+		host_ask_no_more(cpu, was);
+	}
+}
+
+bool spumone_host_state(unsigned int cpu, struct spumone_host *out)
+{
+	const struct layer_shared *shared;
+	struct spumone_cpu *s;
+
+	mutex_lock(&launch_mutex);
+	s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
+	if (s) {
+		shared = s->shared;
+		out->core = READ_ONCE(shared->core);
+		out->moves = READ_ONCE(shared->counts.moves);
+		out->moved_last = READ_ONCE(shared->counts.moved_last);
+		out->moved_max = READ_ONCE(shared->counts.moved_max);
+		out->exits = READ_ONCE(shared->counts.exits) - READ_ONCE(shared->counts.of_rtos);
+	}
+	mutex_unlock(&launch_mutex);
+	return s;
+}
+EXPORT_SYMBOL_GPL(spumone_host_state);

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which CPU of this kernel is on which core (SPUMONE 2011, section 3.2.4).
+ *
+ * While somebody has launch_mutex and cpus_read_lock(), or a CPU comes or goes, all are at
+ * home; the rest of the time each is where it is wanted.  So nothing else here has to know
+ * that one can be elsewhere.
+ */
+#include <linux/cpu.h>
+#include <linux/module.h>
+#include <linux/workqueue.h>
+#include <asm/tsc.h>
+
+#include "spumone.h"
+
+#define VISITS_SLICE_US	2000	/* of a turn, where several share a core */
+
+/*
+ * Each is guarded by launch_mutex and cpus_read_lock().
+ * @core: where it is wanted; its own number: at home
+ * @refuge: where it goes by itself; its own number: it stays
+ * @user_only: it goes there whenever it runs the kernel, and not while an RTOS has its core
+ * @ready: it can be elsewhere, and is perhaps
+ * @read_only, @writable: see struct layer_host_move; there are some while it is ready
+ */
+static struct visits_cpu {
+	unsigned int core, refuge;
+	bool user_only, ready;
+	struct spumone_tables read_only, writable;
+} visits_cpus[LAYER_HOSTS];
+
+/* ---- there and back ---- */
+
+struct visits_go {
+	const struct layer_shared *shared;
+	unsigned int core;
+};
+
+static long visits_go_work(void *arg)
+{
+	struct visits_go *go = arg;
+	unsigned long flags;
+
+	local_irq_save(flags);
+	spumone_arch_call(LAYER_CALL_HOST_MOVE, go->core);
+	local_irq_restore(flags);
+	return 0;
+}
+
+/* What was in service for it at home may have to end first: it does when it gets interrupts. */
+static long visits_go_home_work(void *arg)
+{
+	struct visits_go *go = arg;
+
+	visits_go_work(arg);
+	while (READ_ONCE(go->shared->visits)) {
+		cond_resched();
+		spumone_arch_call(LAYER_CALL_TIMER, 0);
+	}
+	return 0;
+}
+
+static int visits_make_tables(struct spumone_tables *t, unsigned int cpu, unsigned int flags)
+{
+	return protect_tables_for(t) ?: spumone_arch_show(t, spumone_arch_controller(),
+							  image_host_controller(cpu), flags);
+}
+
+static void visits_free_tables(struct visits_cpu *v)
+{
+	spumone_arch_free_tables(&v->read_only);
+	spumone_arch_free_tables(&v->writable);
+}
+
+/* What the layer needs to know of a CPU that is not at home. */
+static int visits_prepare(unsigned int cpu)
+{
+	struct layer_host_move *move = &per_cpu(launch_cpus, cpu)->shared->move;
+	struct visits_cpu *v = &visits_cpus[cpu];
+	int ret;
+
+	INIT_LIST_HEAD(&v->read_only.pages);
+	INIT_LIST_HEAD(&v->writable.pages);
+	ret = visits_make_tables(&v->read_only, cpu, 0) ?:
+	      visits_make_tables(&v->writable, cpu, SPUMONE_WRITE);
+	if (ret) {
+		visits_free_tables(v);
+		return ret;
+	}
+	move->controller = spumone_arch_controller();
+	move->read_only = v->read_only.root;
+	move->writable = v->writable.root;
+	move->slice = (u64)tsc_khz * VISITS_SLICE_US / USEC_PER_MSEC;
+	spumone_arch_host_peers(move->apics);
+	v->ready = true;
+	return 0;
+}
+
+static void visits_bring_home(unsigned int cpu)
+{
+	struct layer_shared *shared = per_cpu(launch_cpus, cpu)->shared;
+	struct visits_go go = { shared, cpu };
+
+	/* it does not go again when it has come */
+	WRITE_ONCE(shared->refuge, 0);
+	work_on_cpu(cpu, visits_go_home_work, &go);
+	visits_cpus[cpu].ready = false;
+	visits_free_tables(&visits_cpus[cpu]);
+}
+
+static int visits_send(unsigned int cpu)
+{
+	struct layer_shared *shared = per_cpu(launch_cpus, cpu)->shared;
+	struct visits_go go = { shared, visits_cpus[cpu].core };
+	int ret = visits_prepare(cpu);
+
+	if (ret)
+		return ret;
+	work_on_cpu(cpu, visits_go_work, &go);
+	/* the layer writes it before the CPU runs there */
+	if (READ_ONCE(shared->core) == go.core)
+		return 0;
+	visits_bring_home(cpu);
+	return -EIO;
+}
+
+static int visits_open_refuge(unsigned int cpu)
+{
+	struct layer_shared *shared = per_cpu(launch_cpus, cpu)->shared;
+	int ret = visits_prepare(cpu);
+
+	if (ret)
+		return ret;
+	WRITE_ONCE(shared->user_only, visits_cpus[cpu].user_only);
+	/* the layer reads it on that CPU, so what it goes by is there */
+	smp_store_release(&shared->refuge, visits_cpus[cpu].refuge + 1);
+	return 0;
+}
+
+/* All of them are at home, and nothing of how they were elsewhere is used. */
+void visits_home(void)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < LAYER_HOSTS; cpu++)
+		if (visits_cpus[cpu].ready)
+			visits_bring_home(cpu);
+}
+
+/* All of them are where they are wanted, or can flee from an RTOS. */
+void visits_again(void)
+{
+	struct visits_cpu *v;
+	unsigned int cpu;
+	int ret = 0;
+
+	for (cpu = 0; cpu < min(LAYER_HOSTS, nr_cpu_ids); cpu++) {
+		v = &visits_cpus[cpu];
+		if (!per_cpu(launch_cpus, cpu))
+			continue;
+		if (v->core != cpu)
+			ret = visits_send(cpu);
+		else if (v->refuge != cpu)
+			ret = visits_open_refuge(cpu);
+		if (!ret)
+			continue;
+		pr_err("CPU %u stays on its own core until it is moved again: error %d\n", cpu, ret);
+		v->core = cpu;
+		v->refuge = cpu;
+		ret = 0;
+	}
+}
+
+/* ---- what is wanted ---- */
+
+/* At module load: all at home. */
+void visits_init(void)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < LAYER_HOSTS; cpu++) {
+		visits_cpus[cpu].core = cpu;
+		visits_cpus[cpu].refuge = cpu;
+	}
+}
+
+/* Can it move, and be moved to? */
+int visits_check(unsigned int cpu, struct complaint *c)
+{
+	if (cpu >= LAYER_HOSTS)
+		return shimos_refuse(c, -EINVAL, "only CPUs up to %u can move, and be moved to",
+				     LAYER_HOSTS - 1);
+	return spumone_arch_check_visits(c);
+}
+
+/* The core where it is wanted; its own number: at home. */
+unsigned int visits_wanted(unsigned int cpu)
+{
+	return visits_cpus[cpu].core;
+}
+
+/* It is there from the next launch_unlock() on.  Both have passed visits_check(). */
+void visits_want(unsigned int cpu, unsigned int core)
+{
+	visits_cpus[cpu].core = core;
+}
+
+/* Where it goes by itself; its own number: it stays. */
+unsigned int visits_refuge(unsigned int cpu)
+{
+	return visits_cpus[cpu].refuge;
+}
+
+/* From the next launch_unlock() on.  Both have passed visits_check(). */
+void visits_take_refuge(unsigned int cpu, unsigned int core)
+{
+	visits_cpus[cpu].refuge = core;
+}
+
+/* Is it while it runs the kernel that it goes there?  Else while an RTOS has its core. */
+void visits_keep_kernel_out(unsigned int cpu, bool out)
+{
+	visits_cpus[cpu].user_only = out;
+}
+
+/* The layer leaves this CPU: nobody comes, and it stays. */
+void visits_forget(unsigned int cpu)
+{
+	unsigned int other;
+
+	for (other = 0; other < LAYER_HOSTS; other++)
+		if (other == cpu || visits_cpus[other].core == cpu)
+			visits_cpus[other].core = other;
+	for (other = 0; other < LAYER_HOSTS; other++)
+		if (other == cpu || visits_cpus[other].refuge == cpu)
+			visits_cpus[other].refuge = other;
+}
+
+/* Does one of them, or another one because of it, not run where it always did? */
+bool visits_any(unsigned int cpu)
+{
+	unsigned int other;
+
+	for (other = 0; other < LAYER_HOSTS; other++) {
+		const struct visits_cpu *v = &visits_cpus[other];
+
+		if (v->core != other && (other == cpu || v->core == cpu))
+			return true;
+		if (v->refuge != other && (other == cpu || v->refuge == cpu))
+			return true;
+	}
+	return false;
+}
