@@ -18,7 +18,7 @@ use crate::devices::spec::{self, Wanted};
 use crate::top::rates::Sort;
 use crate::{duration, name, pci, size};
 pub use ikc::{Perf, Ping};
-pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPriority};
+pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
 use values::CpuListParser;
 pub use values::{CpuList, DetachKey, detach_key};
 

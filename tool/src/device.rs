@@ -1,6 +1,8 @@
 //! What the commands know of KLoader: a trait, so that they can be tested
 //! against a fake, and the plain types that pass through it.
 
+mod host;
+
 use std::fmt;
 use std::fs::File;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use crate::abi;
 use crate::budget::Budget;
 use crate::cpulist;
 use crate::pci::Address;
+pub use host::{HostCpu, HostPolicy};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -419,6 +422,11 @@ pub trait Device {
     fn rt_latency(&self, id: u32) -> Outcome<RtLatency>;
     /// A real-time partition shares another CPU from now on.
     fn rt_move(&self, id: u32, cpu: u32) -> Outcome<()>;
+    /// One of the host's own CPUs runs on another one's core from now on.
+    fn host_move(&self, cpu: u32, core: u32) -> Outcome<()>;
+    fn host_cpus(&self) -> Outcome<Vec<HostCpu>>;
+    /// Where they are while real-time programs share some of them; `Some`: from now on.
+    fn host_policy(&self, to: Option<HostPolicy>) -> Outcome<HostPolicy>;
     /// A real-time partition has another priority from now on.
     fn rt_priority(&self, id: u32, priority: u32) -> Outcome<()>;
     /// Refused for a partition that is no real-time program's.

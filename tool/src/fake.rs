@@ -7,8 +7,8 @@ use std::time::Duration;
 use nix::errno::Errno;
 
 use crate::device::{
-    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtCheck, RtLatency,
-    RtStatus, RtVector, RtVectors, State, Status,
+    Cause, Change, CreateRequest, Device, HostCpu, HostPolicy, Info, Kind, Outcome, Range, Refusal,
+    RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
 };
 use crate::pci::Address;
 
@@ -33,6 +33,8 @@ pub struct Fake {
     console: RefCell<Option<String>>,
     without_agent: Cell<bool>,
     late: RefCell<RtLatency>,
+    hosts: RefCell<Vec<HostCpu>>,
+    policy: Cell<HostPolicy>,
 }
 
 /// A running partition.
@@ -111,6 +113,21 @@ fn refusal<T>(errno: Errno, text: &str) -> Outcome<T> {
 }
 
 impl Fake {
+    /// The layer is under these CPUs, and each is on its own core.
+    pub fn layer_under(&self, cpus: &[u32]) {
+        *self.hosts.borrow_mut() = cpus
+            .iter()
+            .map(|&cpu| HostCpu {
+                cpu,
+                core: cpu,
+                exits: 200,
+                moves: 0,
+                moved_ns: 9_000,
+                moved_max_ns: 21_000,
+            })
+            .collect();
+    }
+
     pub fn with(names: &[&str]) -> Self {
         let fake = Fake::default();
         for (name, id) in names.iter().zip(1..) {
@@ -350,6 +367,29 @@ impl Device for Fake {
                 Ok(())
             }
         })
+    }
+
+    fn host_move(&self, cpu: u32, core: u32) -> Outcome<()> {
+        let mut hosts = self.hosts.borrow_mut();
+        match hosts.iter_mut().find(|h| h.cpu == cpu) {
+            None => refusal(Errno::ENODEV, "the layer is not under it"),
+            Some(host) => {
+                host.core = core;
+                host.moves += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn host_policy(&self, to: Option<HostPolicy>) -> Outcome<HostPolicy> {
+        if let Some(to) = to {
+            self.policy.set(to);
+        }
+        Ok(self.policy.get())
+    }
+
+    fn host_cpus(&self) -> Outcome<Vec<HostCpu>> {
+        Ok(self.hosts.borrow().clone())
     }
 
     fn rt_priority(&self, id: u32, priority: u32) -> Outcome<()> {

@@ -9,8 +9,8 @@ use nix::errno::Errno;
 
 use crate::abi::{self, Argument as _, TargetCall, text};
 use crate::device::{
-    Cause, Change, CreateRequest, Device, Info, Kind, Outcome, Range, Refusal, RtCheck, RtLatency,
-    RtStatus, RtVector, RtVectors, State, Status,
+    Cause, Change, CreateRequest, Device, HostCpu, HostPolicy, Info, Kind, Outcome, Range, Refusal,
+    RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
 };
 use crate::error::{Error, Result, io_text};
 use crate::pci::Address;
@@ -324,6 +324,39 @@ impl Device for KLoader {
         raw.id = id;
         raw.cpu = cpu;
         abi::rt_move(&self.file, &raw).map_err(|e| self.refusal(e))
+    }
+
+    fn host_move(&self, cpu: u32, core: u32) -> Outcome<()> {
+        let mut raw = abi::HostMove::new();
+        raw.cpu = cpu;
+        raw.core = core;
+        abi::host_move(&self.file, &raw).map_err(|e| self.refusal(e))
+    }
+
+    fn host_policy(&self, to: Option<HostPolicy>) -> Outcome<HostPolicy> {
+        let mut raw = abi::HostPolicy::new();
+        if let Some(to) = to {
+            raw.policy = to as u32;
+            raw.flags = abi::HOST_POLICY_SET;
+        }
+        abi::host_policy(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
+        Ok(HostPolicy::of(raw.policy))
+    }
+
+    fn host_cpus(&self) -> Outcome<Vec<HostCpu>> {
+        let mut raw = abi::HostCpus::new();
+        abi::host_cpus(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
+        let known = raw.at.iter().take(raw.count as usize);
+        Ok(known
+            .map(|raw| HostCpu {
+                cpu: raw.cpu,
+                core: raw.core,
+                exits: raw.exits,
+                moves: raw.moves,
+                moved_ns: raw.moved_ns,
+                moved_max_ns: raw.moved_max_ns,
+            })
+            .collect())
     }
 
     fn rt_priority(&self, id: u32, priority: u32) -> Outcome<()> {

@@ -28,6 +28,18 @@ pub fn json(value: &impl serde::Serialize) -> Result<()> {
     line(text)
 }
 
+/// Print what a command has found: as JSON if it is wanted, else by `text`.
+pub fn found<T: serde::Serialize, D: fmt::Display>(
+    value: &T,
+    as_json: bool,
+    text: impl FnOnce(&T) -> D,
+) -> Result<()> {
+    if as_json {
+        return json(value);
+    }
+    line(text(value))
+}
+
 /// Say something on standard error. Nobody may be listening: that is fine.
 pub fn note(text: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "shimos: {text}");

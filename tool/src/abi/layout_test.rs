@@ -115,6 +115,20 @@ fn the_structures_match_the_c_header() {
         moved_max_ns
     );
     fields!(check, RtMove, "shimos_rt_move", id, cpu);
+    fields!(check, HostMove, "shimos_host_move", cpu, core);
+    fields!(
+        check,
+        HostCpu,
+        "shimos_host_cpu",
+        cpu,
+        core,
+        exits,
+        moves,
+        moved_ns,
+        moved_max_ns
+    );
+    fields!(check, HostPolicy, "shimos_host_policy", policy, flags);
+    fields!(check, HostCpus, "shimos_host_cpus", count, reserved, at);
     fields!(check, RtPriority, "shimos_rt_priority", id, priority);
     fields!(
         check,

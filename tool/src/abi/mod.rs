@@ -5,6 +5,7 @@
 
 pub mod devices;
 mod field;
+mod host;
 pub mod kml;
 pub mod loops;
 mod raw;
@@ -12,6 +13,7 @@ mod shared;
 mod signals;
 
 pub use field::text;
+pub use host::*;
 pub use raw::*;
 pub use shared::*;
 pub use signals::{catch_signals, pending_signal};

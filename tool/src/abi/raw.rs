@@ -38,7 +38,7 @@ pub const RT_VECTORS: usize = 256;
 pub const RT_LATENCY_STEPS: usize = 32;
 pub const RT_LATENCY_BUCKETS: usize = 545;
 
-const MAGIC: u8 = 0xB7;
+pub(super) const MAGIC: u8 = 0xB7;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

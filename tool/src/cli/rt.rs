@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{Json, values};
+use crate::device::HostPolicy;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -31,7 +32,20 @@ pub enum RtMore {
     ///
     /// It goes on where it was; a deadline that comes on the way is late by that. The other
     /// CPU may be shared already, if the budgets of its programs leave the host enough.
+    ///
+    /// One of the host's own CPUs, host:1, goes to another one's core, too, while any CPU is
+    /// shared. They take turns there, after the real-time programs; its interrupts are sent
+    /// after it. It comes home by its own number, or when nothing is shared any more.
     Move(RtMove),
+    /// Say where the host's CPUs are while real-time programs share some of them, or show it
+    ///
+    /// With fixed, while a program has the core, the host's CPU there waits, and so do others
+    /// that want a lock that it has. With lhp it runs on another core meanwhile, one without
+    /// programs, and comes back when they halt; the program waits for the move. With
+    /// user-only it does so whenever it enters the kernel, which is slow, and a program never
+    /// waits for what the kernel does. With spread it is never on the program's core, and with
+    /// pack all are, so that the other cores sleep.
+    Policy(RtPolicy),
     /// Give a real-time program another priority, also while it runs
     ///
     /// Of the programs on a CPU the one with the highest priority goes first, and of those
@@ -65,8 +79,18 @@ pub struct RtCheck {
 }
 
 #[derive(Debug, Args)]
+pub struct RtPolicy {
+    /// From now on; as it is without
+    pub policy: Option<HostPolicy>,
+
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct RtMove {
-    /// Name of a real-time partition
+    /// Name of a real-time partition, or one of the host's CPUs, as `shimos rt` calls it
     pub name: String,
 
     /// The CPU, as Linux numbers them

@@ -11,11 +11,7 @@ use crate::{duration, size};
 
 pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
     let list = device::all(device).or_refuse("cannot list the partitions")?;
-    if args.json {
-        output::json(&list)
-    } else {
-        output::line(table(&list))
-    }
+    output::found(&list, args.json, |list| table(list))
 }
 
 fn table(list: &[Status]) -> String {

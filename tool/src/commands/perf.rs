@@ -43,11 +43,7 @@ pub fn run(args: &cli::Perf) -> Result<()> {
     if report.arrived().is_ok() {
         report.round_trip = round_trips(&mut echo)?;
     }
-    if args.json {
-        output::json(&report)?;
-    } else {
-        output::line(text(&report))?;
-    }
+    output::found(&report, args.json, text)?;
     report.arrived()
 }
 

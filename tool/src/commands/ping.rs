@@ -41,11 +41,7 @@ pub fn run(args: &cli::Ping) -> Result<()> {
         ))?;
     }
     let (statistics, end) = ping(&mut echo, args, lines)?;
-    if args.json {
-        output::json(&statistics)?;
-    } else {
-        output::line(text(&statistics))?;
-    }
+    output::found(&statistics, args.json, text)?;
     end?;
     match statistics.answered {
         // As ping(8): no answer at all, or some are missing.

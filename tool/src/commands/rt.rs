@@ -5,6 +5,7 @@ mod checking;
 mod distribution;
 mod lateness;
 mod moving;
+mod policy;
 mod priority;
 mod vectors;
 
@@ -15,7 +16,7 @@ use nix::errno::Errno;
 use serde::Serialize;
 
 use crate::cli::{Json, Rt, RtMore};
-use crate::device::{self, Device, Kind, RtStatus, State, Status};
+use crate::device::{self, Device, HostCpu, Kind, RtStatus, State, Status};
 use crate::error::{Error, Result};
 use crate::ikc::latency;
 use crate::lookup::{self, OrRefuse};
@@ -26,6 +27,7 @@ pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
         None => list(device, &args.list),
         Some(RtMore::Latency(args)) => lateness::run(device, args),
         Some(RtMore::Move(args)) => moving::run(device, args),
+        Some(RtMore::Policy(args)) => policy::run(device, args),
         Some(RtMore::Priority(args)) => priority::run(device, args),
         Some(RtMore::Vectors(args)) => vectors::run(device, args),
         Some(RtMore::Check(args)) => checking::run(device, args),
@@ -33,7 +35,10 @@ pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
 }
 
 fn list(device: &dyn Device, args: &Json) -> Result<()> {
-    print(&rows(&read(device)?), args, table)
+    let hosts = device
+        .host_cpus()
+        .or_refuse("cannot ask about the host's CPUs")?;
+    print(&rows(&read(device)?, &hosts), args, table)
 }
 
 /// What a command has found out about the CPUs that are shared.
@@ -106,11 +111,24 @@ fn named(device: &dyn Device, name: &str, but: &str, hint: &str) -> Result<Statu
 /// The hint for most of them.
 const WHO_SHARES: &str = "`shimos rt` lists the partitions that share a CPU";
 
-/// CPU by CPU: the host's, then the others that share it, as they go before each other.
-fn rows(sharers: &[(Status, RtStatus)]) -> Vec<Row> {
+/// Core by core: the host's CPUs there, then the others, as they go before each other.
+fn rows(sharers: &[(Status, RtStatus)], hosts: &[HostCpu]) -> Vec<Row> {
     let mut cpus: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+    for at in hosts {
+        let shared = sharers.iter().any(|(_, rt)| rt.cpu == at.cpu);
+        let visited = hosts
+            .iter()
+            .any(|other| other.core == at.cpu && other.cpu != at.cpu);
+        if shared || visited || at.core != at.cpu {
+            cpus.entry(at.core).or_default().push(moving_host(at));
+        }
+    }
     for (status, rt) in sharers {
-        let rows = cpus.entry(rt.cpu).or_insert_with(|| vec![host(rt)]);
+        let rows = cpus.entry(rt.cpu).or_default();
+        // One that cannot move is not among them.
+        if hosts.iter().all(|at| at.cpu != rt.cpu) && rows.is_empty() {
+            rows.push(host(rt));
+        }
         rows.push(program(status, rt));
     }
     for rows in cpus.values_mut() {
@@ -136,6 +154,25 @@ fn host(rt: &RtStatus) -> Row {
         moves: None,
         moved_ns: None,
         moved_max_ns: None,
+    }
+}
+
+fn moving_host(at: &HostCpu) -> Row {
+    Row {
+        name: format!("host:{}", at.cpu),
+        core: at.core,
+        priority: None,
+        state: State::Running,
+        ran_ns: None,
+        exits: at.exits,
+        entered: None,
+        masked: None,
+        timers: None,
+        past: None,
+        throttled: None,
+        moves: Some(at.moves),
+        moved_ns: Some(at.moved_ns),
+        moved_max_ns: Some(at.moved_max_ns),
     }
 }
 
@@ -206,14 +243,14 @@ mod tests {
     fn nobody_shares() {
         let fake = Fake::with(&["web"]);
         assert_eq!(read(&fake).unwrap(), []);
-        assert_eq!(rows(&[]), []);
+        assert_eq!(rows(&[], &[]), []);
     }
 
     #[test]
     fn the_host_and_a_program() {
         let fake = Fake::with(&["web"]);
         fake.add(fake::rt_status("ctl"));
-        let rows = rows(&read(&fake).unwrap());
+        let rows = rows(&read(&fake).unwrap(), &[]);
         let text = table(&rows);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
@@ -240,6 +277,18 @@ mod tests {
     }
 
     #[test]
+    fn the_hosts_cpus_that_move() {
+        let fake = Fake::default();
+        fake.add(fake::rt_status("ctl"));
+        fake.layer_under(&[0, 1, 2, 3]);
+        fake.host_move(1, 2).unwrap();
+        let rows = rows(&read(&fake).unwrap(), &fake.host_cpus().unwrap());
+        let found: Vec<(&str, u32)> = rows.iter().map(|r| (r.name.as_str(), r.core)).collect();
+        assert_eq!(found, [("ctl:0", 1), ("host:1", 2), ("host:2", 2)]);
+        assert_eq!((rows[1].moves, rows[2].moves), (Some(1), Some(0)));
+    }
+
+    #[test]
     fn cpu_by_cpu() {
         let fake = Fake::default();
         for (name, cpu, priority) in [("c", 3, 50), ("a", 1, 1), ("b", 3, 50), ("d", 3, 51)] {
@@ -249,7 +298,7 @@ mod tests {
             status.state = State::Stopped;
             fake.add(status);
         }
-        let rows = rows(&read(&fake).unwrap());
+        let rows = rows(&read(&fake).unwrap(), &[]);
         let names: Vec<&str> = rows.iter().map(|r| r.name.as_str()).collect();
         assert_eq!(names, ["host:1", "a:0", "host:3", "d:0", "c:0", "b:0"]);
         assert_eq!(rows[0].state, State::Running, "the host");

@@ -14,10 +14,7 @@ use crate::output;
 
 pub fn run(device: &dyn Device, args: &cli::RtMove) -> Result<()> {
     let moved = go(device, args)?;
-    if args.json {
-        return output::json(&moved);
-    }
-    output::line(text(&moved))
+    output::found(&moved, args.json, text)
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -29,12 +26,8 @@ struct Moved {
 }
 
 fn go(device: &dyn Device, args: &cli::RtMove) -> Result<Moved> {
-    if args.name.starts_with("host:") {
-        return Err(Error::new(format!(
-            "'{}' stays: the host's own kernel runs on its CPU as it does natively",
-            args.name
-        ))
-        .hint("move a real-time program; `taskset` moves what runs on the host"));
+    if let Some(cpu) = args.name.strip_prefix("host:") {
+        return go_host(device, args, cpu);
     }
     let but = "has CPUs of its own, and stays on them";
     let status = named(device, &args.name, but, WHO_SHARES)?;
@@ -48,6 +41,24 @@ fn go(device: &dyn Device, args: &cli::RtMove) -> Result<Moved> {
     })
 }
 
+/// One of the host's own CPUs, as `shimos rt` calls it.
+fn go_host(device: &dyn Device, args: &cli::RtMove, cpu: &str) -> Result<Moved> {
+    let cpu = cpu.parse().map_err(|_| {
+        Error::new(format!("there is no '{}'", args.name))
+            .hint("the host's CPUs are host:0, host:1 and so on")
+    })?;
+    let what = format!("cannot move '{}' to CPU {}", args.name, args.cpu);
+    device.host_move(cpu, args.cpu).or_refuse(&what)?;
+    let cpus = device.host_cpus().or_refuse(&what)?;
+    // At home it may run natively again, and then nobody counts.
+    let known = cpus.iter().find(|host| host.cpu == cpu);
+    Ok(Moved {
+        name: args.name.clone(),
+        core: known.map_or(cpu, |host| host.core),
+        moved_ns: known.map(|host| host.moved_ns),
+    })
+}
+
 fn text(moved: &Moved) -> String {
     let Moved { name, core, .. } = moved;
     match moved.moved_ns {
@@ -55,6 +66,7 @@ fn text(moved: &Moved) -> String {
             "{name}: on CPU {core}, after {} on none",
             latency::short(Duration::from_nanos(ns))
         ),
+        None if name.starts_with("host:") => format!("{name}: on CPU {core}"),
         None => format!("{name}: will run on CPU {core}"),
     }
 }
@@ -92,12 +104,30 @@ mod tests {
     }
 
     #[test]
+    fn the_hosts_own() {
+        let fake = Fake::default();
+        fake.layer_under(&[0, 1]);
+        let moved = asked(&fake, "host:1", 0).unwrap();
+        assert_eq!(text(&moved), "host:1: on CPU 0, after 9.0 µs on none");
+        let native = Moved {
+            name: "host:1".into(),
+            core: 1,
+            moved_ns: None,
+        };
+        assert_eq!(text(&native), "host:1: on CPU 1");
+    }
+
+    #[test]
     fn who_stays() {
         let fake = Fake::with(&["web"]);
         fake.add(fake::rt_status("ctl"));
         for (name, cpu, why) in [
-            ("host:1", 0, "the host's own kernel"),
-            ("host:0", 1, "the host's own kernel"),
+            ("host:x", 0, "there is no 'host:x'"),
+            (
+                "host:7",
+                1,
+                "cannot move 'host:7' to CPU 1: the layer is not",
+            ),
             ("web", 1, "has CPUs of its own"),
             ("nobody", 1, "nobody"),
             (

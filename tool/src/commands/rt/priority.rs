@@ -11,10 +11,7 @@ use crate::output;
 
 pub fn run(device: &dyn Device, args: &cli::RtPriority) -> Result<()> {
     let changed = change(device, args)?;
-    if args.json {
-        return output::json(&changed);
-    }
-    output::line(text(&changed))
+    output::found(&changed, args.json, text)
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
