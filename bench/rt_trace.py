@@ -42,7 +42,7 @@ class Layer:
 
     vmrun: int
     after: int  # where it goes on when whoever ran was left
-    window: range  # where interrupts are let in
+    window: frozenset[int]  # where interrupts are let in
     places: Mapping[int, Place]
 
 
@@ -58,8 +58,7 @@ def parse_layer(listing: str, lines: str) -> Layer:
     if len(places) != len(code):
         raise Unreadable(f"{len(places)} of {len(code)} instructions of the layer have a place")
     vmrun = _only(code, "vmrun")
-    window = range(code[_only(code, "stgi") + 1][0], code[_only(code, "clgi")][0])
-    return Layer(code[vmrun][0], code[vmrun + 1][0], window, places)
+    return Layer(code[vmrun][0], code[vmrun + 1][0], _windows(code), places)
 
 
 def _only(code: list[tuple[int, str]], mnemonic: str) -> int:
@@ -67,6 +66,19 @@ def _only(code: list[tuple[int, str]], mnemonic: str) -> int:
     if len(found) != 1:
         raise Unreadable(f"the layer has {len(found)} instructions {mnemonic}, not one")
     return found[0]
+
+
+def _windows(code: list[tuple[int, str]]) -> frozenset[int]:
+    """Return what stands between each STGI and the CLGI after it."""
+    inside, is_open = set(), False
+    for at, mnemonic in code:
+        is_open = is_open and mnemonic != "clgi"
+        if is_open:
+            inside.add(at)
+        is_open = is_open or mnemonic == "stgi"
+    if not inside or is_open:
+        raise Unreadable("the layer has no window with an end")
+    return frozenset(inside)
 
 
 def _parse_places(text: str) -> dict[int, Place]:

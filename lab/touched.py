@@ -35,8 +35,11 @@ _RT = _system(
     "rt_monitor",
     "rt_moves",
     "rt_partitions",
+    "rt_policy",
     "rt_protected",
     "rt_vectors",
+    "rt_visits",
+    "visits",
 )
 _LIFE = (*_system("life", "guarded", "errors", "hostile", "ioctl", "kernels", "tool", "pci"), *_RT)
 

@@ -67,7 +67,7 @@ entry.S:112
 def test_what_is_known_of_the_layer() -> None:
     assert addresses(LISTING) == ["80", "81", "84", "85", "88", "89", "8c"]
     layer = parse_layer(LISTING, LINES)
-    assert (layer.vmrun, layer.after, list(layer.window)) == (0x81, 0x84, [0x88])
+    assert (layer.vmrun, layer.after, layer.window) == (0x81, 0x84, frozenset({0x88}))
     assert layer.places[0x84] == Place("rt.c", "rt_wants", ("layer_rt_ready", "layer_guests_first"))
     assert layer.places[0x8C] == Place("entry.S", "layer_window")
 
@@ -77,6 +77,8 @@ def test_a_layer_that_cannot_be_cut() -> None:
         parse_layer(LISTING.replace("nop", "vmrun"), LINES)
     with pytest.raises(Unreadable, match="6 of 7 instructions"):
         parse_layer(LISTING, LINES.partition("0x000000000000008c")[0])
+    with pytest.raises(Unreadable, match="no window with an end"):
+        parse_layer(LISTING.replace("clgi", "nop"), LINES)
 
 
 BASE = 0xFF73F97D80712000
@@ -97,7 +99,7 @@ FUNCTIONS = {
     13: ("exit.c", "exit_call"),
     20: ("entry.S", "layer_enter"),  # VMRUN
 }
-LAYER = Layer(20, 1, range(11, 12), {at: Place(*place) for at, place in FUNCTIONS.items()})
+LAYER = Layer(20, 1, frozenset({11}), {at: Place(*place) for at, place in FUNCTIONS.items()})
 
 
 def _trace(*at: int, cpu: int = 0) -> list[str]:
@@ -159,7 +161,7 @@ def test_why_it_was_left(path: Path, kind: Kind) -> None:
 
 def test_who_was_inlined_tells_it_too() -> None:
     inlined = Layer(
-        20, 1, range(0), {**LAYER.places, 5: Place("rt.c", "layer_rt_halt", ("rtos_halt", "layer_rtos_exit"))}
+        20, 1, frozenset(), {**LAYER.places, 5: Place("rt.c", "layer_rt_halt", ("rtos_halt", "layer_rtos_exit"))}
     )
     assert kind_of((1, 5, 7, 9, 20), inlined) == Kind(PROGRAM, "halts", LINUX)
 

@@ -149,7 +149,7 @@ def test_moves(machine: Machine) -> None:
         "shimos rt move ctl 1": ("CPU 1 belongs to another partition",),
         "shimos rt move ctl 0": ("shares CPU 0 already",),
         "shimos rt move ctl 77": ("CPU 77 does not exist",),
-        "shimos rt move host:0 1": ("the host's own kernel",),
+        "shimos rt move host:0 1": ("CPU 1 is not online",),
         "shimos rt move web 0": ("CPUs of its own",),
         "shimos rt priority web 5": ("CPUs of its own",),
         "shimos rt move nobody 0": ("nobody",),
