@@ -6,7 +6,6 @@
 #include "vectors.h"
 
 #define BOARD_LINE	256	/* longer texts are cut */
-#define BOARD_FLAGS_IF	0x200
 
 static struct shimos_rt_boot board_boot;
 static const struct shimos_rt_boot *board_boot_place;	/* KLoader writes there yet */
@@ -61,15 +60,15 @@ void board_end(enum shimos_rt_end how)
 static void board_write(const char *text, size_t length)
 {
 	char *area = (char *)board_shared() + SHIMOS_CONSOLE_OUT;
-	uint64_t flags;
+	bool were_on;
 
 	if (!board_boot.shared)
 		return;
-	asm volatile("pushf\n\tpop %0\n\tcli" : "=r" (flags) : : "memory");
+	were_on = board_interrupts_save();
 	board_ring_put((struct shimos_console_out *)area, text, length);
 	if (BOARD_READ(board_shared()->watchers))
 		board_call(SHIMOS_RT_CALL_RING, 0);
-	if (flags & BOARD_FLAGS_IF)
+	if (were_on)
 		board_interrupts_on();
 }
 

@@ -61,6 +61,8 @@ void board_timer(uint64_t deadline);
 void board_ready(void);
 void __noreturn board_end(enum shimos_rt_end how);
 
+#define BOARD_FLAGS_IF	0x200
+
 /* What a handler and others both use is read and written by these. */
 #define BOARD_READ(what)		__atomic_load_n(&(what), __ATOMIC_RELAXED)
 #define BOARD_WRITE(what, value)	__atomic_store_n(&(what), value, __ATOMIC_RELAXED)
@@ -82,6 +84,15 @@ static inline void board_interrupts_off(void)
 static inline void board_interrupts_on(void)
 {
 	asm volatile("sti" : : : "memory");
+}
+
+/* For parts that may run with interrupts on or off: were they on? */
+static inline bool board_interrupts_save(void)
+{
+	uint64_t flags;
+
+	asm volatile("pushf\n\tpop %0\n\tcli" : "=r" (flags) : : "memory");
+	return flags & BOARD_FLAGS_IF;
 }
 
 /* Those that wait come now: after STI there is always one more instruction without them. */
