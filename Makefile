@@ -144,7 +144,7 @@ test-programs: ## build the programs that tests run on the machine into OUT
 		-o $(OUT)/wait_event tests/programs/wait_event.c
 
 # A makefile of its own: copies of the tree that build modules only have none.
-.PHONY: rt rt-tests check-rt
+.PHONY: rt rt-tests check-rt clippy-rt
 rt: ## build what runs in real-time partitions into OUT/rt (OUT=…)
 	$(MAKE) -f rt/Makefile rt OUT=$(OUT)
 
@@ -153,3 +153,6 @@ rt-tests: ## the same, and programs that only tests use
 
 check-rt: ## unit tests of real-time programs with sanitizers, their images, and a run in a process
 	$(MAKE) -f rt/Makefile check OUT=$(BUILD) BUILD=$(BUILD)
+
+clippy-rt: ## clippy of real-time programs in Rust
+	$(MAKE) -f rt/Makefile clippy OUT=$(BUILD) BUILD=$(BUILD)

@@ -19,7 +19,7 @@ Check = Callable[[], None]
 
 _TOOL = SRC / "tool"
 _PYTHON = ("lab", "tests", "bench")
-_RUST = ("tool", "lib/rust", "lib/rust-kml", "bench/ring/rtrb")
+_RUST = ("tool", "lib/rust", "lib/rust-kml", "bench/ring/rtrb", "rt/embassy")
 
 # What checkpatch says about a patch to Linux and not about modules beside it:
 # a compat header compares versions and renames types, init is user space.
@@ -50,7 +50,7 @@ def shell_scripts() -> None:
 
 
 def rust_format() -> None:
-    """Tool, libraries and benchmark: format."""
+    """Everything in Rust: format."""
     for place in _RUST:
         run("cargo", "fmt", "--check", cwd=SRC / place)
 
@@ -123,6 +123,11 @@ def rt_images() -> None:
     _make("check-rt")
 
 
+def rt_clippy() -> None:
+    """Real-time programs in Rust: clippy."""
+    _make("clippy-rt")
+
+
 def ikc_model() -> None:
     """IKC: all interleavings of ring and allocator."""
     _make("check-model")
@@ -158,7 +163,7 @@ _CHAINS: tuple[tuple[Check, ...], ...] = (
     (ikc_tests,),
     (unit_tests,),
     (layer_tests,),
-    (rt_images,),
+    (rt_images, rt_clippy),
     (library,),
     (ruff,),
     (shell_scripts,),
@@ -173,6 +178,7 @@ _READS: dict[Check, tuple[str, ...]] = {
     ikc_tests: ("Makefile", "kernel", "tests/host"),
     vring_tests: ("Makefile", "kernel", "tests/host"),
     rt_images: ("Makefile", "kernel/include", "kernel/ikc", "rt", "tests/host", "tests/rt"),
+    rt_clippy: ("Makefile", "rt"),
     ikc_model: ("Makefile", "kernel", "tests/host"),
     library: ("Makefile", "kernel", "lib", "examples", "rt/programs"),
     rust_tests: ("tool", "lib", "kernel", "lab/checks.py"),
