@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from lab.build import RT_ACTIVATIONS
+from lab.build import RT_ACTIVATIONS, RT_SECONDS
 from lab.machine import Machine
 from lab.stage import rt
 from tests.support.tiers import REPETITION, rounds
@@ -262,6 +262,18 @@ def test_freertos(fresh_machine: Machine) -> None:
         lines = console(fresh_machine)
     assert (end["rt"], end["why"], lines[-1]) == (ENDED, STOPPED, "task fine")
     assert "(0 missed)" in lines[-2]
+
+
+@counted
+def test_embassy(fresh_machine: Machine) -> None:
+    """Embassy, unchanged: asynchronous tasks at two paces, a channel and a signal; none comes late."""
+    with under_load(fresh_machine, "embassy"):
+        end = until_ended(fresh_machine, 0, timeout=300)
+        lines = console(fresh_machine)
+    assert (end["rt"], end["why"], lines[-1]) == (ENDED, STOPPED, "embassy fine")
+    assert lines[-2].count("(0 missed)") == 2, lines
+    # whoever is due is all that the timer comes for
+    assert end["timers"] == pytest.approx(1000 * RT_SECONDS, rel=0.2)
 
 
 @counted

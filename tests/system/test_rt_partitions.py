@@ -13,7 +13,7 @@ from lab.build import RT_ACTIVATIONS
 from lab.machine import Machine
 from lab.shell import ShellGone
 from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start, wait_state
-from lab.stage.rt import rt_command, vcpus
+from lab.stage.rt import rt_command, spin, vcpus
 from lab.stage.traffic import area
 from tests.support.tiers import rounds
 
@@ -55,6 +55,30 @@ def test_life(machine: Machine) -> None:
     assert show(machine, "ctl")["cause"] == "killed"
     machine.run("shimos rm ctl")
     assert vcpus(machine) == {}
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
+@pytest.mark.machine(cpus=1, icount=True)
+def test_a_program_in_rust(fresh_machine: Machine) -> None:
+    """It lives as those in C do: it ends by itself, and when it is asked to, and begins anew each time.
+
+    Time goes by instructions here, so it is asked before it would end by itself.
+    """
+    machine = fresh_machine
+    before = Resources(machine)
+    spin(machine)
+    machine.run(rt_command("embassy", cpu="0"), timeout=120)
+    wait_state(machine, "ctl", "stopped", 120)
+    *_, seconds, last = console(machine)
+    assert last == "embassy fine" and seconds.count("(0 missed)") == 2, seconds
+    machine.run("shimos restart ctl && shimos stop ctl", timeout=120)
+    now = show(machine, "ctl")
+    assert (now["state"], now["cause"], now["starts"]) == ("stopped", "poweroff", 2)
+    assert console(machine)[-1] == "embassy asked to stop"
+    machine.run("shimos restart ctl && shimos kill ctl", timeout=120)
+    assert show(machine, "ctl")["cause"] == "killed"
+    machine.run("shimos rm ctl")
     before.assert_back()
     machine.assert_dmesg_clean()
 
