@@ -178,7 +178,7 @@ _READS: dict[Check, tuple[str, ...]] = {
     ikc_tests: ("Makefile", "kernel", "tests/host"),
     vring_tests: ("Makefile", "kernel", "tests/host"),
     rt_images: ("Makefile", "kernel/include", "kernel/ikc", "rt", "tests/host", "tests/rt"),
-    rt_clippy: ("Makefile", "rt"),
+    rt_clippy: ("Makefile", "rt", "tests/host/rt-images"),
     ikc_model: ("Makefile", "kernel", "tests/host"),
     library: ("Makefile", "kernel", "lib", "examples", "rt/programs"),
     rust_tests: ("tool", "lib", "kernel", "lab/checks.py"),
