@@ -7,8 +7,8 @@ from pathlib import Path
 
 from lab.paths import SRC
 
-#: What the paper counts.
-_COUNTED = ("*.c", "*.h", "*.S", "Makefile", "Kbuild")
+#: What the paper counts, and Rust.
+_COUNTED = ("*.c", "*.h", "*.S", "*.rs", "Makefile", "Kbuild")
 #: The paper's table: lines added to Linux and removed from it.
 PAPER = (
     ("SPUMONE, Linux 2.6.24.3", "161", "8"),
@@ -16,16 +16,19 @@ PAPER = (
     ("RTAI 3.6.2, Linux 2.6.19", "5,920", "163"),
     ("OK Linux, Linux 2.6.24", "28,149", "-"),
 )
-#: Ours: the kernels are Debian's own files, and rt/freertos/kernel.sha256 holds FreeRTOS's to what its authors published.
+#: Ours: the kernels are Debian's own files; rt/freertos/kernel.sha256 holds FreeRTOS's, and cargo embassy's, to what
+#: their authors published.
 OURS = (
     ("SHIMOS, Debian's Linux 6.12 and 6.1", "0", "0"),
     ("SHIMOS, FreeRTOS V11.2.0", "0", "0"),
+    ("SHIMOS, embassy-executor 0.10.0", "0", "0"),
 )
 #: What is there instead, beside them.
 INSTEAD = (
     ("the module of Linux's side", ("kernel/spumone",), "kernel/spumone/layer"),
     ("the layer", ("kernel/spumone/layer",), ""),
     ("FreeRTOS's port", ("rt/freertos",), ""),
+    ("embassy's port", ("rt/embassy",), ""),
     ("the board, which any program may use", ("rt/board",), ""),
 )
 
