@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import re
@@ -237,6 +238,10 @@ def test_latency(machine: Machine) -> None:
     assert late["past"] == vcpus(machine)["ctl:0"]["past"]
     bars = machine.run("grep -c '<rect .* fill=\"#0000FF\"' /tmp/ctl.svg").output
     assert int(bars) == len(late["buckets"])
+    lateness(machine, "--histogram /tmp/ctl.png")
+    png = base64.b64decode(machine.run("base64 /tmp/ctl.png").output)
+    assert png.startswith(b"\x89PNG\r\n\x1a\n") and png.endswith(b"IEND\xaeB`\x82"), png
+    refused(machine, "shimos rt latency ctl --histogram /tmp/ctl.pdf", "/tmp/ctl.pdf", ".svg or .png", status=2)
 
     # anew at each start
     machine.run("shimos restart ctl")

@@ -20,7 +20,7 @@ use crate::{duration, name, pci, size};
 pub use ikc::{Perf, Ping};
 pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
 use values::CpuListParser;
-pub use values::{CpuList, DetachKey, detach_key};
+pub use values::{CpuList, DetachKey, Format, Picture, detach_key};
 
 const EXIT_CODES: &str = "\
 Exit codes:

@@ -1,7 +1,5 @@
 //! `shimos rt` and what can follow it.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 
 use super::{Json, values};
@@ -124,9 +122,10 @@ pub struct RtLatency {
     #[arg(long)]
     pub table: bool,
 
-    /// Draw the histogram into a file: numbers on a logarithmic scale, over nanoseconds
-    #[arg(long, value_name = "FILE.svg")]
-    pub histogram: Option<PathBuf>,
+    /// Draw the histogram into a file, as SVG or PNG, which its name says: numbers on a
+    /// logarithmic scale, over nanoseconds
+    #[arg(long, value_name = "FILE.svg|FILE.png", value_parser = values::picture())]
+    pub histogram: Option<values::Picture>,
 
     /// Print JSON, with all buckets, in nanoseconds and in cycles of the CPU's clock
     #[arg(long, conflicts_with = "table")]

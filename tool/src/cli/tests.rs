@@ -61,7 +61,7 @@ fn shared_cpus_and_what_their_programs_meet() {
         panic!()
     };
     assert_eq!(latency.name, "ctl");
-    assert_eq!(latency.histogram.unwrap().to_str(), Some("ctl.svg"));
+    assert_eq!(latency.histogram, Picture::new("ctl.svg".into()).ok());
     assert!(latency.table && !latency.json);
 }
 
@@ -161,7 +161,9 @@ fn bad_usage_says_what_is_wrong() {
         ("shimos perf web -s 1X", "unit"),
         ("shimos console web --detach-key abc", "one character"),
         ("shimos rt latency", "NAME"),
-        ("shimos rt latency ctl --histogram", "FILE.svg"),
+        ("shimos rt latency ctl --histogram", "FILE.svg|FILE.png"),
+        ("shimos rt latency ctl --histogram a.jpg", "in .svg or .png"),
+        ("shimos rt latency ctl --histogram svg", "in .svg or .png"),
         (
             "shimos rt latency ctl --table --json",
             "cannot be used with",
@@ -173,6 +175,25 @@ fn bad_usage_says_what_is_wrong() {
     ] {
         let error = parse(line).unwrap_err();
         assert!(error.contains(word), "{line}: {error}");
+    }
+}
+
+#[test]
+fn pictures() {
+    for (file, format) in [
+        ("a.svg", Format::Svg),
+        ("/tmp/a.b/c.d.png", Format::Png),
+        ("A.PNG", Format::Png),
+    ] {
+        let found = Picture::new(file.into()).unwrap();
+        assert_eq!(
+            (found.format, found.file.to_str()),
+            (format, Some(file)),
+            "{file}"
+        );
+    }
+    for file in ["", "a", ".png", "a.png/b", "a.pngx", "a.svg."] {
+        assert!(Picture::new(file.into()).is_err(), "{file}");
     }
 }
 

@@ -1,5 +1,9 @@
 //! Values of options that are more than a number or a name.
 
+use std::path::PathBuf;
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
+
 use crate::abi;
 use crate::cpulist;
 
@@ -10,7 +14,7 @@ pub struct CpuList(pub Vec<u32>);
 #[derive(Clone)]
 pub struct CpuListParser;
 
-impl clap::builder::TypedValueParser for CpuListParser {
+impl TypedValueParser for CpuListParser {
     type Value = CpuList;
 
     fn parse_ref(
@@ -20,7 +24,7 @@ impl clap::builder::TypedValueParser for CpuListParser {
         value: &std::ffi::OsStr,
     ) -> Result<Self::Value, clap::Error> {
         let parse = |text: &str| cpulist::parse(text).map(CpuList);
-        clap::builder::TypedValueParser::parse_ref(&parse, command, arg, value)
+        TypedValueParser::parse_ref(&parse, command, arg, value)
     }
 }
 
@@ -28,6 +32,39 @@ impl clap::builder::TypedValueParser for CpuListParser {
 pub fn priority() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32)
         .range(i64::from(abi::RT_MIN_PRIORITY)..=i64::from(abi::RT_MAX_PRIORITY))
+}
+
+/// A file for a picture, which says by its name what it shall be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    pub file: PathBuf,
+    pub format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Svg,
+    Png,
+}
+
+pub fn picture() -> impl TypedValueParser<Value = Picture> {
+    PathBufValueParser::new().try_map(Picture::new)
+}
+
+impl Picture {
+    pub fn new(file: PathBuf) -> Result<Self, String> {
+        let extension = file.extension().unwrap_or_default();
+        let format = match extension.to_ascii_lowercase().as_encoded_bytes() {
+            b"svg" => Format::Svg,
+            b"png" => Format::Png,
+            _ => {
+                return Err(
+                    "a picture is an SVG or a PNG: let the name end in .svg or .png".into(),
+                );
+            }
+        };
+        Ok(Picture { file, format })
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

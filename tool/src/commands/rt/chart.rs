@@ -3,7 +3,9 @@
 use std::fmt;
 use std::ops::Range;
 
+use plotters::drawing::DrawingAreaErrorKind;
 use plotters::prelude::*;
+use plotters::style::register_font;
 
 use super::distribution::{self, Bucket};
 use crate::device::RtLatency;
@@ -13,35 +15,75 @@ const SIZE: (u32, u32) = (960, 540);
 const FONT: &str = "sans-serif";
 /// Where bars begin: on a logarithmic scale one must be higher than nothing.
 const GROUND: f64 = 0.5;
+/// Of the axis: a bar that is narrower is widened to it, two pixels, so that it is seen.
+const LEAST_WIDTH: f64 = 1.0 / 400.0;
 
 /// A whole SVG file: how many, on a logarithmic scale, over nanoseconds.
 pub fn svg(name: &str, late: &RtLatency) -> Result<String> {
     let mut text = String::new();
-    draw(&mut text, name, late).map_err(|why| Error::new(format!("cannot draw: {why}")))?;
+    draw(SVGBackend::with_string(&mut text, SIZE), name, late).map_err(cannot)?;
     Ok(text)
 }
 
-fn draw(text: &mut String, name: &str, late: &RtLatency) -> Result<(), impl fmt::Display> {
-    let area = SVGBackend::with_string(text, SIZE).into_drawing_area();
+/// The same as a whole PNG file.
+pub fn png(name: &str, late: &RtLatency) -> Result<Vec<u8>> {
+    let mut pixels = vec![0; (SIZE.0 * SIZE.1) as usize * 3];
+    draw(BitMapBackend::with_buffer(&mut pixels, SIZE), name, late).map_err(cannot)?;
+    encoded(&pixels).map_err(cannot)
+}
+
+fn cannot(why: impl fmt::Display) -> Error {
+    Error::new(format!("cannot draw: {why}"))
+}
+
+fn encoded(pixels: &[u8]) -> Result<Vec<u8>, png::EncodingError> {
+    let mut file = Vec::new();
+    let mut encoder = png::Encoder::new(&mut file, SIZE.0, SIZE.1);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()?;
+    Ok(file)
+}
+
+/// Letters are the tool's own: a machine may have none.  A viewer of SVG takes its own.
+fn bring_font() {
+    // Fails if the bytes are no font, which drawing says.
+    let _ = register_font(FONT, FontStyle::Normal, dejavu::sans::regular());
+}
+
+fn draw<B: DrawingBackend>(
+    backend: B,
+    name: &str,
+    late: &RtLatency,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    bring_font();
+    let area = backend.into_drawing_area();
     area.fill(&WHITE)?;
     let bars = bars(late);
+    let x_axis = width(&bars);
+    let least = (x_axis.end - x_axis.start) * LEAST_WIDTH;
     let mut chart = ChartBuilder::on(&area)
         .caption(title(name, late), (FONT, 18))
         .margin(16)
         .x_label_area_size(44)
         .y_label_area_size(72)
-        .build_cartesian_2d(width(&bars), (GROUND..height(&bars)).log_scale())?;
+        .build_cartesian_2d(x_axis, (GROUND..height(&bars)).log_scale())?;
     chart
         .configure_mesh()
         .disable_x_mesh()
         .label_style((FONT, 13))
+        .x_label_formatter(&|ns| plain(*ns))
+        .y_label_formatter(&|count| plain(*count))
         .x_desc("from the deadline until the program has the CPU, in ns")
         .y_desc("interrupts")
         .draw()?;
-    chart
-        .draw_series(bars.iter().map(|&(from, to, count)| {
-            Rectangle::new([(from, GROUND), (to, count)], BLUE.filled())
-        }))?;
+    chart.draw_series(bars.iter().map(|&(from, to, count)| {
+        Rectangle::new(
+            [(from, GROUND), (to.max(from + least), count)],
+            BLUE.filled(),
+        )
+    }))?;
     area.present()
 }
 
@@ -53,6 +95,11 @@ fn title(name: &str, late: &RtLatency) -> String {
         ns(late.min),
         ns(late.max)
     )
+}
+
+/// As few digits as it takes: 10 and 0.5.
+fn plain(number: f64) -> String {
+    format!("{}", (number * 1000.0).round() / 1000.0)
 }
 
 /// From, to and how many.
@@ -119,6 +166,50 @@ mod tests {
         }
     }
 
+    /// Its pixels, a line after the other.
+    fn decoded(file: &[u8]) -> Vec<[u8; 3]> {
+        let mut reader = png::Decoder::new(std::io::Cursor::new(file))
+            .read_info()
+            .unwrap();
+        let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut bytes).unwrap();
+        assert_eq!((info.width, info.height), SIZE);
+        assert_eq!(info.color_type, png::ColorType::Rgb);
+        bytes.chunks_exact(3).map(|p| [p[0], p[1], p[2]]).collect()
+    }
+
+    #[test]
+    fn the_same_in_pixels() {
+        let late = late(&[(592, 10), (688, 1000), (784, 100)]);
+        let pixels = decoded(&png("ctl", &late).unwrap());
+        let at = |x: i32, y: i32| pixels[(y * SIZE.0 as i32 + x) as usize];
+        let (blue, white) = ([0, 0, 255], [255; 3]);
+        for [x, y, width, height] in drawn(&svg("ctl", &late).unwrap()) {
+            let (right, bottom) = (x + width - 1, y + height - 1);
+            for corner in [(x, y), (right, y), (x, bottom), (right, bottom)] {
+                assert_eq!(at(corner.0, corner.1), blue, "{corner:?}");
+            }
+            for beside in [x - 3, right + 3] {
+                assert_ne!(at(beside, bottom - 2), blue, "{beside}");
+            }
+            assert_ne!(at(x, y - 3), blue, "above {x}");
+        }
+        // words above, below and beside, with soft edges
+        let grey = |x: Range<i32>, y: Range<i32>| {
+            let all = y.flat_map(|y| x.clone().map(move |x| (x, y)));
+            all.filter(|&(x, y)| ![blue, white].contains(&at(x, y)))
+                .count()
+        };
+        for (what, x, y) in [
+            ("caption", 0..960, 0..40),
+            ("its axis", 100..960, 500..540),
+            ("the other axis", 0..40, 100..500),
+        ] {
+            assert!(grey(x, y) > 200, "{what}");
+        }
+        assert_eq!(at(2, 2), white);
+    }
+
     #[test]
     fn whatever_there_is() {
         for values in [
@@ -127,10 +218,13 @@ mod tests {
             &[(7, u32::MAX), (u64::MAX >> 33, 1)],
         ] {
             let picture = svg("ctl", &late(values)).unwrap();
-            assert_eq!(drawn(&picture).len(), values.len(), "{picture}");
+            let bars = drawn(&picture);
+            assert_eq!(bars.len(), values.len(), "{picture}");
+            assert!(bars.iter().all(|bar| bar[2] >= 2), "{bars:?}");
+            decoded(&png("ctl", &late(values)).unwrap());
         }
         let mut odd = late(&[(9_000_000, 1)]);
         (odd.max, odd.cycles_per_second) = (u64::MAX, 0);
-        assert!(svg("ctl", &odd).is_ok());
+        assert!(svg("ctl", &odd).is_ok() && png("ctl", &odd).is_ok());
     }
 }

@@ -1,13 +1,11 @@
 //! `shimos rt latency`
 
-use std::path::Path;
-
 use serde::Serialize;
 
 use super::chart;
 use super::distribution::{self, Bucket, Figures};
 use super::{WHO_SHARES, named};
-use crate::cli;
+use crate::cli::{self, Format, Picture};
 use crate::device::{Device, RtLatency, Status};
 use crate::error::{Error, IoContext, Result};
 use crate::lookup::OrRefuse;
@@ -18,8 +16,8 @@ const BAR: f64 = 40.0;
 
 pub fn run(device: &dyn Device, args: &cli::RtLatency) -> Result<()> {
     let late = read(device, &args.name)?;
-    if let Some(file) = &args.histogram {
-        draw(&args.name, &late, file)?;
+    if let Some(picture) = &args.histogram {
+        draw(&args.name, &late, picture)?;
     }
     if args.json {
         return output::json(&report(&args.name, &late));
@@ -59,9 +57,13 @@ fn no_deadline(status: &Status) -> Error {
     Error::new(format!("'{name}' has had no interrupt of its timer yet")).hint(hint)
 }
 
-fn draw(name: &str, late: &RtLatency, file: &Path) -> Result<()> {
-    let svg = chart::svg(name, late)?;
-    std::fs::write(file, svg).or_fail(format_args!("cannot write {}", output::shown(file)))
+fn draw(name: &str, late: &RtLatency, picture: &Picture) -> Result<()> {
+    let drawn = match picture.format {
+        Format::Svg => chart::svg(name, late)?.into_bytes(),
+        Format::Png => chart::png(name, late)?,
+    };
+    let file = &picture.file;
+    std::fs::write(file, drawn).or_fail(format_args!("cannot write {}", output::shown(file)))
 }
 
 #[derive(Debug, Serialize)]
@@ -232,14 +234,16 @@ mod tests {
         let fake = with_ctl();
         fake.late(example());
         let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("ctl.svg");
-        let mut wanted = args("ctl");
-        wanted.histogram = Some(file.clone());
-        run(&fake, &wanted).unwrap();
-        assert!(std::fs::read_to_string(&file).unwrap().starts_with("<svg"));
-        wanted.histogram = Some(directory.path().into());
-        let error = run(&fake, &wanted).unwrap_err().to_string();
-        assert!(error.starts_with("cannot write /"), "{error}");
+        for (name, begin) in [("ctl.svg", &b"<svg"[..]), ("ctl.png", b"\x89PNG\r\n")] {
+            let mut wanted = args("ctl");
+            let file = directory.path().join(name);
+            wanted.histogram = Picture::new(file.clone()).ok();
+            run(&fake, &wanted).unwrap();
+            assert!(std::fs::read(&file).unwrap().starts_with(begin), "{name}");
+            wanted.histogram = Picture::new(directory.path().join("no/ctl.png")).ok();
+            let error = run(&fake, &wanted).unwrap_err().to_string();
+            assert!(error.starts_with("cannot write /"), "{error}");
+        }
     }
 
     #[test]
