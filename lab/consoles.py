@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 
 from pexpect.socket_pexpect import SocketSpawn
@@ -70,9 +71,10 @@ class Consoles:
         self._claimed.clear()
 
     def close(self) -> None:
-        """Let go of the machine."""
+        """Let go of the machine; it may have gone without reading what was sent."""
         for shell in self._shells.values():
-            shell.channel.close()
+            with suppress(OSError):
+                shell.channel.close()
         self._shells.clear()
         self._partitions.clear()
         self._claimed.clear()

@@ -22,7 +22,7 @@ const char *board_boot_complaint(const struct shimos_rt_boot *boot)
 	if (!board_boot_readable(boot))
 		return "this is no boot record";
 	if (boot->version != SHIMOS_RT_VERSION)
-		return "the boot record is of another version";
+		return "the boot record is of another version: build the program for the same release as the host's";
 	/* a timer of 1 kHz divides by a thousandth of it */
 	if (boot->cycles_per_second < 1000000)
 		return "the boot record has an impossible clock";

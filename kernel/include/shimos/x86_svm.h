@@ -28,7 +28,7 @@ static inline int shimos_svm_check(unsigned int cpu, struct complaint *c)
 
 	if (!boot_cpu_has(X86_FEATURE_SVM))
 		return shimos_refuse(c, -ENODEV,
-				     "this processor has no SVM, or the firmware hides it: AMD's have, look for 'SVM mode' in the firmware's settings");
+				     "this processor has no SVM, or the firmware hides or locks it: AMD's have, look for 'SVM mode' in the firmware's settings");
 	if (cc_platform_has(CC_ATTR_MEM_ENCRYPT))
 		return shimos_refuse(c, -ENODEV,
 				     "this kernel encrypts its memory (SME), which is not supported yet: boot it with mem_encrypt=off");
