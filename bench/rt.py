@@ -18,7 +18,7 @@ import re
 import sys
 from pathlib import Path
 
-from bench import rt_lines, rt_passes, rt_plot, rt_throughput
+from bench import rt_guarded, rt_guarded_table, rt_lines, rt_passes, rt_plot, rt_throughput
 from bench.rt_figures import (
     ANCHOR,
     IDLE,
@@ -221,7 +221,14 @@ def main() -> int:
         action="store_true",
         help="only run hackbench beside programs that take a part of a core (figure 9)",
     )
+    parser.add_argument(
+        "--guarded",
+        action="store_true",
+        help="only count what a guard under a partition costs it: system calls, forks, page faults, pipes, a shared disk",
+    )
     args = parser.parse_args()
+    if args.guarded:
+        return 0 if rt_guarded_table.report(rt_guarded.measure(HOSTS[0])) else 2
     if args.throughput:
         return 0 if rt_throughput.report(HOSTS[0]) else 2
     if args.passes:

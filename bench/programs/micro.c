@@ -23,6 +23,7 @@
 
 #define PAGE	4096
 #define PAGES	16384UL	/* 64 MiB: far more than any TLB reaches */
+#define NEW_PAGES 64UL	/* no more than a CPU's own list of free pages has */
 
 /* The two ends of a conversation; for a pipe each direction has its own. */
 struct link {
@@ -99,6 +100,26 @@ static void walk_turn(void)
 
 	page = (page * 5 + 12345) % PAGES;	/* full period: a - 1 is a multiple of 4 */
 	memory[page * PAGE]++;
+}
+
+/* A page that is not there yet; when all are, they go. */
+static void fault_turn(void)
+{
+	static uint64_t page;
+
+	memory[page * PAGE] = 1;
+	page = (page + 1) % NEW_PAGES;
+	if (!page && madvise((void *)memory, NEW_PAGES * PAGE, MADV_DONTNEED))
+		err(1, "memory");
+}
+
+/* Small pages: what is measured is finding them. */
+static void take_memory(void)
+{
+	memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED || madvise((void *)memory, PAGES * PAGE, MADV_NOHUGEPAGE))
+		err(1, "memory");
 }
 
 static void round_trip(void)
@@ -185,7 +206,7 @@ int main(int argc, char **argv)
 	if (!strcmp(work, "nothing"))
 		return 0;
 	if (!count)
-		errx(1, "usage: micro getpid|fork|exec|switch|pipe|pipe-other|unix|unix-other|cpuid|walk COUNT");
+		errx(1, "usage: micro getpid|fork|exec|switch|pipe|pipe-other|unix|unix-other|cpuid|walk|fault COUNT");
 	if (!strcmp(work, "getpid")) {
 		ns = timed(getpid_turn, count);
 	} else if (!strcmp(work, "fork")) {
@@ -195,13 +216,12 @@ int main(int argc, char **argv)
 	} else if (!strcmp(work, "cpuid")) {
 		ns = timed(cpuid_turn, count);
 	} else if (!strcmp(work, "walk")) {
-		memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		/* small pages: what is measured is finding them */
-		if (memory == MAP_FAILED || madvise((void *)memory, PAGES * PAGE, MADV_NOHUGEPAGE))
-			err(1, "memory");
+		take_memory();
 		memset((void *)memory, 1, PAGES * PAGE);
 		ns = timed(walk_turn, count);
+	} else if (!strcmp(work, "fault")) {
+		take_memory();
+		ns = timed(fault_turn, count);
 	} else if (!strcmp(work, "switch")) {
 		pin(0);
 		ns = context_switch(count);
