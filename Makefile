@@ -77,8 +77,9 @@ check-vring: ## unit tests, fuzzing and deaths of the ends of virtqueues, with s
 LAYER_TESTS = $(wildcard tests/host/layer/*.c) tests/host/common/check.c \
 	kernel/spumone/layer/timer.c kernel/spumone/layer/rt.c kernel/spumone/layer/budget.c \
 	kernel/spumone/layer/late.c kernel/spumone/layer/guests.c kernel/spumone/layer/hosts.c \
+	kernel/spumone/layer/tasks.c \
 	kernel/spumone/layer/arch/x86/vectors.c kernel/spumone/layer/arch/x86/lapic.c \
-	kernel/spumone/layer/arch/x86/exit.c
+	kernel/spumone/layer/arch/x86/exit.c kernel/spumone/layer/arch/x86/next.c
 
 .PHONY: check-layer
 check-layer: ## unit tests and fuzzers of SPUMONE's layer, with sanitizers

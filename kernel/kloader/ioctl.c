@@ -326,7 +326,11 @@ static int ioctl_rt_move_found(struct partition *p, void *data, struct complaint
 {
 	const struct shimos_rt_move *arg = data;
 
-	return ioctl_check_rt(p, c) ?: kind_rt_move(p, arg->cpu, c);
+	int ret = ioctl_check_rt(p, c) ?: kind_rt_move(p, arg->cpu, c);
+
+	if (!ret)
+		life_moved(p);
+	return ret;
 }
 
 static int ioctl_rt_move(void *session, void *data, struct complaint *c)
@@ -367,6 +371,13 @@ static int ioctl_host_move(void *session, void *data, struct complaint *c)
 	struct shimos_host_move *arg = data;
 
 	return ioctl_check_permission(c) ?: kind_rt_host_move(arg->cpu, arg->core, c);
+}
+
+static int ioctl_host_priority(void *session, void *data, struct complaint *c)
+{
+	struct shimos_host_priority *arg = data;
+
+	return ioctl_check_permission(c) ?: kind_rt_host_priority(arg->cpu, arg->priority, c);
 }
 
 static int ioctl_host_policy(void *session, void *data, struct complaint *c)
@@ -420,6 +431,7 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_HOST_MOVE, "host_move", 0, ioctl_host_move },
 	{ SHIMOS_IOC_HOST_POLICY, "host_policy", 0, ioctl_host_policy },
 	{ SHIMOS_IOC_HOST_CPUS, "host_cpus", 0, ioctl_host_cpus },
+	{ SHIMOS_IOC_HOST_PRIORITY, "host_priority", 0, ioctl_host_priority },
 };
 
 static const struct shimos_door ioctl_door = {

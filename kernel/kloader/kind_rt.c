@@ -262,7 +262,9 @@ static int kind_rt_park(struct partition *p)
 	monitor_ends(p);
 	if (rt->last.state == LAYER_RT_CRASHED)
 		spumone_rt_reason(&rt->last, rt->reason, sizeof(rt->reason));
-	spumone_rt_stop(rt->number);	/* if it was started */
+	/* if it was started; a host that is not whole cannot stop it */
+	if (spumone_rt_stop(rt->number) == -EIO)
+		return -EIO;
 	kind_rt_hide(p, false);
 	if (rt->last.state == LAYER_RT_RUNS && monitor_changed(p))
 		monitor_reason(p, rt->reason, sizeof(rt->reason));
@@ -273,9 +275,16 @@ static void kind_rt_settle(struct partition *p)
 {
 }
 
+/* The layer says all there is to say; of a CPU that cannot say it any more, too. */
 static enum shimos_cause kind_rt_watch(struct partition *p)
 {
-	return SHIMOS_CAUSE_NONE;	/* the layer says all there is to say */
+	unsigned int cpu;
+	u64 at;
+
+	if (spumone_host_lost(&cpu, &at))
+		pr_emerg_once("CPU %u has had a triple fault at 0x%llx and is lost: real-time programs go on, but this kernel is not whole any more: restart the machine\n",
+			      cpu, at);
+	return SHIMOS_CAUSE_NONE;
 }
 
 static u32 kind_rt_ready(struct partition *p)

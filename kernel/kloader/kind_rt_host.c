@@ -22,6 +22,20 @@ int kind_rt_host_move(u32 cpu, u32 core, struct complaint *c)
 }
 
 /**
+ * kind_rt_host_priority() - real-time tasks of a CPU go before programs that are less urgent
+ * @cpu: which
+ * @priority: up to this one; 0: it goes after all programs
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0 or an error: it is as it was.
+ */
+int kind_rt_host_priority(u32 cpu, u32 priority, struct complaint *c)
+{
+	return spumone_host_priority(cpu, priority, c);
+}
+
+/**
  * kind_rt_host_cpus() - where those are that can move
  * @out: all but the header
  *
@@ -45,6 +59,8 @@ int kind_rt_host_cpus(struct shimos_host_cpus *out)
 			.moves = host.moves,
 			.moved_ns = kind_rt_cycles_to_ns(host.moved_last),
 			.moved_max_ns = kind_rt_cycles_to_ns(host.moved_max),
+			.priority = host.priority,
+			.lost = host.lost,
 		};
 	}
 	return 0;

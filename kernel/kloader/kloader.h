@@ -218,6 +218,7 @@ const struct partition_kind *partition_kind(u32 kind);
 /* life.c: starting, stopping, noticing the end */
 void life_init(struct partition *p);
 int life_start(struct partition *p, u32 flags, struct complaint *c);
+void life_moved(struct partition *p);
 int life_stop(struct partition *p, struct complaint *c);
 int life_kill(struct partition *p, struct complaint *c);
 void life_shut(void);
@@ -240,6 +241,7 @@ int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct com
 int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c);
 int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c);
 int kind_rt_host_move(u32 cpu, u32 core, struct complaint *c);
+int kind_rt_host_priority(u32 cpu, u32 priority, struct complaint *c);
 int kind_rt_host_cpus(struct shimos_host_cpus *out);
 int kind_rt_host_policy(struct shimos_host_policy *arg, struct complaint *c);
 int kind_rt_priority(struct partition *p, u32 priority, struct complaint *c);

@@ -6,10 +6,12 @@
  * doorbell may be lost while it moves, and a kernel that has no agent yet can tell
  * by nothing but its platform's reset register.
  */
+#include <linux/cpu.h>
 #include <linux/ctype.h>
 #include <linux/ktime.h>
 #include <linux/rculist.h>
 #include <linux/sched/signal.h>
+#include <linux/smp.h>
 #include <shimos/ikc.h>
 
 #include "kloader.h"
@@ -152,6 +154,42 @@ static int life_check_gate(struct complaint *c)
 	return 0;
 }
 
+static void life_watch_here(void *partition)
+{
+	struct partition *p = partition;
+
+	hrtimer_start(&p->watch, LIFE_WATCH_BOOT_NS, HRTIMER_MODE_REL_PINNED);
+}
+
+/* Not from a CPU that it shares: the host's part of that may stand still.  May sleep; p->mutex. */
+static void life_watch_from_elsewhere(struct partition *p)
+{
+	unsigned int cpu;
+
+	cpus_read_lock();
+	cpu = cpumask_any_but(cpu_online_mask, p->cpus[0]);
+	/* there may be only one */
+	if (cpu >= nr_cpu_ids)
+		cpu = cpumask_first(cpu_online_mask);
+	smp_call_function_single(cpu, life_watch_here, p, 1);
+	cpus_read_unlock();
+}
+
+/**
+ * life_moved() - a partition shares another CPU than before
+ *
+ * Context: may sleep.
+ */
+void life_moved(struct partition *p)
+{
+	mutex_lock(&p->mutex);
+	if (state_is_up(p)) {
+		hrtimer_cancel(&p->watch);
+		life_watch_from_elsewhere(p);
+	}
+	mutex_unlock(&p->mutex);
+}
+
 static int life_start_locked(struct partition *p, u32 flags, struct complaint *c)
 {
 	int ret;
@@ -168,7 +206,7 @@ static int life_start_locked(struct partition *p, u32 flags, struct complaint *c
 	life_publish_bell(p);
 	if (flags & SHIMOS_START_NO_AGENT)
 		state_set(p, SHIMOS_RUNNING);
-	hrtimer_start(&p->watch, LIFE_WATCH_BOOT_NS, HRTIMER_MODE_REL);
+	life_watch_from_elsewhere(p);
 	return 0;
 }
 

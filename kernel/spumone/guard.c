@@ -42,8 +42,10 @@ static int guard_begin(struct complaint *c)
 
 int spumone_protect(struct complaint *c)
 {
-	int ret = 0;
+	int ret = launch_check_lost(c);
 
+	if (ret)
+		return ret;
 	launch_lock();
 	if (!guard_users)
 		ret = guard_begin(c);

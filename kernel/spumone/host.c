@@ -65,6 +65,48 @@ void host_home(void)
 	}
 }
 
+static int host_priority(unsigned int cpu, u32 priority, struct complaint *c)
+{
+	struct spumone_cpu *s = NULL;
+
+	if (cpu < min(LAYER_HOSTS, nr_cpu_ids))
+		s = per_cpu(launch_cpus, cpu);
+
+	if (!s || !s->launched || !s->asked)
+		return shimos_refuse(c, -ENODEV,
+				     "no real-time program shares CPU %u, so its tasks go before none",
+				     cpu);
+	if (priority)
+		return tasks_count(cpu, &s->shared->tasks, priority, c);
+	tasks_forget(cpu);
+	return 0;
+}
+
+int spumone_host_priority(unsigned int cpu, u32 priority, struct complaint *c)
+{
+	int ret = launch_check_lost(c);
+
+	if (!ret && priority)
+		ret = spumone_check_priority(priority, c);
+	if (ret)
+		return ret;
+	launch_lock();
+	ret = host_priority(cpu, priority, c);
+	launch_unlock();
+	return ret;
+}
+EXPORT_SYMBOL_GPL(spumone_host_priority);
+
+bool spumone_host_lost(unsigned int *cpu, u64 *at)
+{
+	const struct layer_shared *shared = image_lost(cpu);
+
+	if (shared)
+		*at = shared->gone_at;
+	return shared;
+}
+EXPORT_SYMBOL_GPL(spumone_host_lost);
+
 bool spumone_host_state(unsigned int cpu, struct spumone_host *out)
 {
 	const struct layer_shared *shared;
@@ -75,6 +117,8 @@ bool spumone_host_state(unsigned int cpu, struct spumone_host *out)
 	if (s) {
 		shared = s->shared;
 		out->core = READ_ONCE(shared->core);
+		out->lost = READ_ONCE(shared->gone);
+		out->priority = READ_ONCE(shared->tasks.limit);
 		out->moves = READ_ONCE(shared->counts.moves);
 		out->moved_last = READ_ONCE(shared->counts.moved_last);
 		out->moved_max = READ_ONCE(shared->counts.moved_max);

@@ -137,6 +137,24 @@ struct layer_guest_shared *image_guest_shared(unsigned int number)
 	return &image_guests[number].shared;
 }
 
+/**
+ * image_lost() - has one of this kernel's CPUs shut down?
+ * @cpu: which one
+ *
+ * Of those from LAYER_HOSTS on nobody hears.
+ *
+ * Context: any.
+ * Return: what the layer says of it, or NULL.
+ */
+const struct layer_shared *image_lost(unsigned int *cpu)
+{
+	for (*cpu = 0; *cpu < LAYER_HOSTS; (*cpu)++)
+		/* pairs with layer_hosts_lost(): its address is there before that */
+		if (smp_load_acquire(&image_host_pages[*cpu].shared.gone))
+			return &image_host_pages[*cpu].shared;
+	return NULL;
+}
+
 /* What the layer knows of RTOSes, in memory. */
 void image_pool_range(u64 *start, u64 *size)
 {

@@ -123,11 +123,35 @@ static int launch_check(unsigned int cpu, struct complaint *c)
 	return launch_check_clock(cpu, c) ?: spumone_arch_check(cpu, c);
 }
 
+/**
+ * launch_check_lost() - a call to a CPU that has shut down would wait for ever
+ * @c: why not
+ *
+ * Before launch_lock().
+ *
+ * Context: any.
+ * Return: 0 or -EIO.
+ */
+int launch_check_lost(struct complaint *c)
+{
+	const struct layer_shared *shared;
+	unsigned int cpu;
+
+	shared = image_lost(&cpu);
+	if (!shared)
+		return 0;
+	return shimos_refuse(c, -EIO,
+			     "CPU %u of the host has had a triple fault at 0x%llx: real-time programs go on as they are until the machine is restarted",
+			     cpu, shared->gone_at);
+}
+
 /* A CPU under which the layer is can be shared, whatever its registers say now. */
 int spumone_check(unsigned int cpu, struct complaint *c)
 {
-	int ret = 0;
+	int ret = launch_check_lost(c);
 
+	if (ret)
+		return ret;
 	launch_lock();
 	if (cpu >= nr_cpu_ids || !per_cpu(launch_cpus, cpu))
 		ret = launch_check(cpu, c);
@@ -221,8 +245,10 @@ int launch_ask(unsigned int cpu, struct complaint *c)
 
 int spumone_launch(unsigned int cpu, struct complaint *c)
 {
-	int ret;
+	int ret = launch_check_lost(c);
 
+	if (ret)
+		return ret;
 	launch_lock();
 	ret = launch_ask(cpu, c);
 	launch_unlock();
@@ -234,6 +260,7 @@ static void launch_leave(struct spumone_cpu *s)
 {
 	turns_end_all(s->cpu);
 	visits_forget(s->cpu);
+	tasks_forget(s->cpu);
 	if (protect_on() && s->launched)
 		work_on_cpu(s->cpu, launch_ask_no_more_work, s);
 	else

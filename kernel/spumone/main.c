@@ -9,7 +9,11 @@
 /* The next kernel, or the firmware, finds the CPUs as they always were. */
 static int spumone_reboot(struct notifier_block *nb, unsigned long action, void *data)
 {
-	launch_leave_all();
+	struct complaint c = {};
+
+	/* one that is lost cannot leave; the machine's reset takes it along */
+	if (!launch_check_lost(&c))
+		launch_leave_all();
 	return NOTIFY_DONE;
 }
 

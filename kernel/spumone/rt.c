@@ -134,8 +134,10 @@ void spumone_rt_free(int number)
 {
 	launch_lock();
 	guest_table[number].taken = false;
-	if (!rt_any())
+	if (!rt_any()) {
 		host_home();
+		tasks_forget_all();
+	}
 	launch_unlock();
 }
 EXPORT_SYMBOL_GPL(spumone_rt_free);
@@ -165,8 +167,11 @@ EXPORT_SYMBOL_GPL(spumone_rt_start);
 
 int spumone_rt_stop(int number)
 {
+	struct complaint c = {};
 	int ret = -ENOENT;
 
+	if (launch_check_lost(&c))
+		return -EIO;
 	launch_lock();
 	if (guest_table[number].runs) {
 		turns_end(&guest_table[number]);
@@ -195,7 +200,7 @@ EXPORT_SYMBOL_GPL(spumone_rt_move);
 
 int spumone_rt_priority(int number, u32 priority, struct complaint *c)
 {
-	int ret = spumone_check_priority(priority, c);
+	int ret = launch_check_lost(c) ?: spumone_check_priority(priority, c);
 
 	if (ret)
 		return ret;

@@ -4,7 +4,7 @@
  * it away again.  This header is what its files share.
  *
  * Calls go down: main.c; rt.c, guard.c and hotplug.c; policy.c; host.c; launch.c, vectors.c and watch.c;
- * turns.c; visits.c; protect.c;
+ * turns.c; visits.c; protect.c; tasks.c;
  * clock.c, guest.c and image.c; area.c and record.c; the architecture.
  */
 #ifndef _SPUMONE_H
@@ -110,6 +110,7 @@ void image_pool_range(u64 *start, u64 *size);
 void image_hosts_range(u64 *start, u64 *size);
 u64 image_host_controller(unsigned int cpu);
 struct layer_guest_shared *image_guest_shared(unsigned int number);
+const struct layer_shared *image_lost(unsigned int *cpu);
 
 /* clock.c: whose the local timer is */
 void clock_init(void);
@@ -177,6 +178,11 @@ bool visits_any(unsigned int cpu);
 void visits_home(void);
 void visits_again(void);
 
+/* tasks.c: real-time tasks that go before RTOSes */
+int tasks_count(unsigned int cpu, struct layer_tasks *t, u32 limit, struct complaint *c);
+void tasks_forget(unsigned int cpu);
+void tasks_forget_all(void);
+
 /* launch.c */
 /* Guards which CPUs are in launch_cpus, why, and what they see.  Before cpus_read_lock(). */
 extern struct mutex launch_mutex;
@@ -197,6 +203,7 @@ int launch_guard(unsigned int cpu, struct complaint *c);
 void launch_remove(struct spumone_cpu *s);
 void launch_leave_all(void);
 bool launch_any(void);
+int launch_check_lost(struct complaint *c);
 
 /* hotplug.c: CPUs that come and go */
 int hotplug_init(void);

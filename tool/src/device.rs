@@ -424,6 +424,9 @@ pub trait Device {
     fn rt_move(&self, id: u32, cpu: u32) -> Outcome<()>;
     /// One of the host's own CPUs runs on another one's core from now on.
     fn host_move(&self, cpu: u32, core: u32) -> Outcome<()>;
+    /// Its real-time tasks go before programs that are less urgent, up to this priority; 0: it
+    /// goes after all programs.
+    fn host_priority(&self, cpu: u32, priority: u32) -> Outcome<()>;
     fn host_cpus(&self) -> Outcome<Vec<HostCpu>>;
     /// Where they are while real-time programs share some of them; `Some`: from now on.
     fn host_policy(&self, to: Option<HostPolicy>) -> Outcome<HostPolicy>;

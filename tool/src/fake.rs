@@ -124,6 +124,8 @@ impl Fake {
                 moves: 0,
                 moved_ns: 9_000,
                 moved_max_ns: 21_000,
+                priority: 0,
+                lost: false,
             })
             .collect();
     }
@@ -376,6 +378,17 @@ impl Device for Fake {
             Some(host) => {
                 host.core = core;
                 host.moves += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn host_priority(&self, cpu: u32, priority: u32) -> Outcome<()> {
+        let mut hosts = self.hosts.borrow_mut();
+        match hosts.iter_mut().find(|h| h.cpu == cpu) {
+            None => refusal(Errno::ENODEV, "no real-time program shares it"),
+            Some(host) => {
+                host.priority = priority;
                 Ok(())
             }
         }

@@ -333,6 +333,13 @@ impl Device for KLoader {
         abi::host_move(&self.file, &raw).map_err(|e| self.refusal(e))
     }
 
+    fn host_priority(&self, cpu: u32, priority: u32) -> Outcome<()> {
+        let mut raw = abi::HostPriority::new();
+        raw.cpu = cpu;
+        raw.priority = priority;
+        abi::host_priority(&self.file, &raw).map_err(|e| self.refusal(e))
+    }
+
     fn host_policy(&self, to: Option<HostPolicy>) -> Outcome<HostPolicy> {
         let mut raw = abi::HostPolicy::new();
         if let Some(to) = to {
@@ -355,6 +362,8 @@ impl Device for KLoader {
                 moves: raw.moves,
                 moved_ns: raw.moved_ns,
                 moved_max_ns: raw.moved_max_ns,
+                priority: raw.priority,
+                lost: raw.lost != 0,
             })
             .collect())
     }

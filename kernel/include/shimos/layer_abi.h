@@ -166,6 +166,18 @@ struct layer_late {
 };
 
 /*
+ * Which RTOSes a CPU of Linux's goes before, because of its tasks.  Priorities are those of
+ * RTOSes; 0: none.
+ */
+struct layer_tasks {
+	u64 limit;		/* Linux: up to which its tasks count; 0: it goes after all RTOSes */
+	u64 runs;		/* Linux: the priority of the task that has the CPU, */
+	u64 woken;		/* and of the most urgent one that has been woken since it has, */
+	u64 woken_until;	/* which counts until then, in cycles.  Before @woken */
+	u64 waits;		/* layer: the priority of the RTOS that waits for Linux; 0: none does */
+};
+
+/*
  * One page that Linux and its CPU's instance both write.  The instance reads each
  * field once and trusts none.
  */
@@ -177,10 +189,13 @@ struct layer_shared {
 	u64 died_info;
 	u64 core;		/* layer: where this CPU of Linux's is, */
 	u64 visits;		/* and whether it runs by struct layer_host_move: elsewhere, and at home for a moment */
+	u64 gone;		/* layer: it has shut down (triple fault) and never runs again, */
+	u64 gone_at;		/* and the address where it was.  Before @gone */
 	u64 refuge;		/* Linux: 1 + the core where it goes while an RTOS has its own; 0: it stays */
 	u64 user_only;		/* Linux: it goes there when it runs the kernel instead; not while it can flee */
 	u64 bell;		/* Linux: the interrupt controller's command to ring this core's instance */
 	struct layer_host_move move;
+	struct layer_tasks tasks;
 	struct layer_counts counts;
 };
 

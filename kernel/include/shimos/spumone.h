@@ -197,9 +197,13 @@ bool spumone_rt_any(void);
  * @moved_last: cycles that it was on none, the last time,
  * @moved_max: and the longest
  * @exits: how often this kernel has left it
+ * @lost: it has had a triple fault, and never runs again
+ * @priority: up to this one its tasks go before RTOSes; 0: they do not
  */
 struct spumone_host {
 	unsigned int core;
+	bool lost;
+	u32 priority;
 	u64 moves, moved_last, moved_max, exits;
 };
 
@@ -216,6 +220,31 @@ struct spumone_host {
  * Return: 0 or an error: it is where it was.
  */
 int spumone_host_move(unsigned int cpu, unsigned int core, struct complaint *c);
+
+/**
+ * spumone_host_priority() - real-time tasks of a CPU go before RTOSes that are less urgent
+ * @cpu: an RTOS shares it
+ * @priority: up to this one a task has its own, as SCHED_FIFO has it; 0: the CPU goes after all
+ *	RTOSes
+ * @c: why not
+ *
+ * Until the last RTOS is gone, or the CPU is shared no more.
+ *
+ * Context: may sleep.
+ * Return: 0 or an error: it is as it was.
+ */
+int spumone_host_priority(unsigned int cpu, u32 priority, struct complaint *c);
+
+/**
+ * spumone_host_lost() - has one of this kernel's CPUs had a triple fault, while RTOSes ran?
+ * @cpu: which one
+ * @at: the address where it was
+ *
+ * They go on, and nothing about them can be changed any more.
+ *
+ * Context: any.
+ */
+bool spumone_host_lost(unsigned int *cpu, u64 *at);
 
 /**
  * enum spumone_policy - where CPUs of this kernel's are while RTOSes share some of them

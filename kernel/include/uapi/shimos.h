@@ -14,7 +14,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define SHIMOS_ABI_VERSION	5
+#define SHIMOS_ABI_VERSION	6
 #define SHIMOS_NAME_LEN		32	/* with the final NUL */
 #define SHIMOS_CMDLINE_LEN	1536	/* what a user may pass, with the NUL */
 #define SHIMOS_ERROR_LEN	512	/* with the final NUL */
@@ -306,6 +306,18 @@ struct shimos_host_cpu {
 	__u64 moves;			/* from one core to another */
 	__u64 moved_ns;			/* how long it was on none, the last time, */
 	__u64 moved_max_ns;		/* and the longest */
+	__u32 priority;			/* up to this one its tasks go before programs; 0: they do not */
+	__u32 lost;			/* not 0: it has had a triple fault, and never runs again */
+};
+
+/*
+ * SHIMOS_IOC_HOST_PRIORITY: real-time tasks of one of the host's CPUs, which is shared, go before
+ * real-time programs that are less urgent from now on.
+ */
+struct shimos_host_priority {
+	struct shimos_header hdr;
+	__u32 cpu;
+	__u32 priority;			/* up to this one a task has its own; 0: the CPU goes after all programs */
 };
 
 /* SHIMOS_IOC_HOST_CPUS: the host's own CPUs that can move, and under which the layer is now. */
@@ -434,5 +446,6 @@ struct shimos_pci {
 #define SHIMOS_IOC_HOST_MOVE	_IOW(SHIMOS_IOC_MAGIC, 19, struct shimos_host_move)
 #define SHIMOS_IOC_HOST_CPUS	_IOWR(SHIMOS_IOC_MAGIC, 20, struct shimos_host_cpus)
 #define SHIMOS_IOC_HOST_POLICY	_IOWR(SHIMOS_IOC_MAGIC, 21, struct shimos_host_policy)
+#define SHIMOS_IOC_HOST_PRIORITY _IOW(SHIMOS_IOC_MAGIC, 22, struct shimos_host_priority)
 
 #endif

@@ -162,6 +162,18 @@ void layer_guests_priority(u64 number)
 	guests_add(g);
 }
 
+/* Does any run, on whichever core? */
+int layer_guests_any(void)
+{
+	u64 number;
+
+	for (number = 0; number < LAYER_GUESTS; number++)
+		if (LAYER_READ(layer_arch_guest(number)->core) &&
+		    LAYER_READ(layer_arch_guest(number)->on))
+			return 1;
+	return 0;
+}
+
 /* What is due. */
 void layer_guests_look(void)
 {

@@ -16,17 +16,30 @@ static struct layer_host *hosts_turn;	/* who has the core when no RTOS wants it;
 static u64 hosts_turn_end;
 static int hosts_own_away;
 static int hosts_own_urgent, hosts_own_halted;
+static int hosts_own_gone;	/* it never runs again */
+static int hosts_special;	/* there is more here than this core's own that its hardware runs by itself */
 static int hosts_own_fled;	/* it is away because an RTOS wants the core, and has not been called back */
 
 /* Is this core's own CPU of Linux's the only one, and here? */
 int layer_hosts_alone(void)
 {
-	return !hosts_own_away && !hosts_here;
+	return !hosts_special;
+}
+
+/* After any of these has changed.  Each pass asks, more than once. */
+static void hosts_count(void)
+{
+	hosts_special = hosts_own_away || hosts_own_gone || hosts_here;
 }
 
 int layer_hosts_own_away(void)
 {
 	return hosts_own_away;
+}
+
+int layer_hosts_own_gone(void)
+{
+	return hosts_own_gone;
 }
 
 struct layer_host *layer_hosts_turn(void)
@@ -46,6 +59,7 @@ static void hosts_remove(struct layer_host *h)
 	while (*at != h)
 		at = &(*at)->next;
 	*at = h->next;
+	hosts_count();
 	if (hosts_turn == h)
 		hosts_turn = NULL;
 	hosts_turn_end = 0;
@@ -67,6 +81,7 @@ void layer_hosts_leaves(struct layer_host *h, u64 core)
 		hosts_remove(h);
 	} else {
 		hosts_own_away = 1;
+		hosts_count();
 		/* alone it halts by itself, and looks anew */
 		h->halted = hosts_own_halted;
 	}
@@ -94,6 +109,7 @@ static void hosts_arrive(struct layer_host *h)
 	h->urgent = 1;
 	h->next = hosts_here;
 	hosts_here = h;
+	hosts_count();
 	layer_arch_host_comes(h);
 }
 
@@ -115,6 +131,7 @@ void layer_hosts_settles(struct layer_host *h)
 	h->visits = 0;
 	hosts_own_away = 0;
 	hosts_own_fled = 0;
+	hosts_count();
 	LAYER_WRITE(h->recalled, 0);
 	hosts_own_halted = hosts_here && h->halted;
 	hosts_own_urgent = 1;
@@ -137,6 +154,25 @@ void layer_hosts_receive(void)
 			h->urgent = 1;
 	if (hosts_own_away)
 		layer_arch_host_ends(hosts_own());
+}
+
+/**
+ * layer_hosts_lost() - a CPU of Linux's never runs again
+ * @h: NULL: this core's own, which is what its hardware runs by itself
+ * @at: where it was
+ */
+void layer_hosts_lost(struct layer_host *h, u64 at)
+{
+	struct layer_shared *shared = h ? &layer_host_pages[h->home].shared : layer_shared();
+
+	if (h)
+		hosts_remove(h);	/* its home goes on taking it for away */
+	else
+		hosts_own_gone = 1;
+	hosts_count();
+	LAYER_WRITE(shared->gone_at, at);
+	/* pairs with launch_lost() */
+	__atomic_store_n(&shared->gone, 1, __ATOMIC_RELEASE);
 }
 
 /* ---- interrupts ---- */
@@ -169,7 +205,8 @@ u64 layer_hosts_refuge(void)
 {
 	u64 refuge;
 
-	if (layer_params.core >= LAYER_HOSTS || (hosts_own_away && !layer_hosts_own_visits()))
+	if (layer_params.core >= LAYER_HOSTS || hosts_own_gone ||
+	    (hosts_own_away && !layer_hosts_own_visits()))
 		return LAYER_HOSTS;
 	refuge = LAYER_READ(layer_shared()->refuge);
 	return refuge && refuge <= LAYER_HOSTS ? refuge - 1 : LAYER_HOSTS;
@@ -281,7 +318,7 @@ static int hosts_own_is_ready(void)
 {
 	if (hosts_own_halted && layer_arch_own_pending())
 		hosts_own_halted = 0;
-	return !hosts_own_away && !hosts_own_halted;
+	return !hosts_own_away && !hosts_own_gone && !hosts_own_halted;
 }
 
 static int hosts_count_ready(void)

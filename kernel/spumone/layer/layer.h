@@ -4,8 +4,8 @@
  * 2011, section 3).  One instance a core, each with memory of its own; no kernel symbol,
  * no lock, nothing that waits.
  *
- * Calls go down: the architecture's exit; timer.c; guests.c and hosts.c; rt.c; budget.c and
- * late.c; the architecture's APIC.
+ * Calls go down: the architecture's exit; timer.c; tasks.c; guests.c and hosts.c; rt.c;
+ * budget.c and late.c; the architecture's APIC.
  */
 #ifndef _LAYER_H
 #define _LAYER_H
@@ -116,6 +116,14 @@ void layer_timer_fired(void);
 int layer_timer_due(void);
 void layer_timer_look(struct layer_guest *next);
 
+/* tasks.c: who goes before an RTOS */
+int layer_tasks_any(void);
+int layer_tasks_heard(const struct layer_guest *g);
+int layer_tasks_first(const struct layer_guest *g);
+int layer_tasks_were_first(void);
+void layer_tasks_wait(const struct layer_guest *g);
+u64 layer_tasks_next(void);
+
 /* guests.c: those on this core */
 void layer_guests_begin(u64 number);
 void layer_guests_end(u64 number);
@@ -125,6 +133,7 @@ void layer_guests_receive(void);
 void layer_guests_priority(u64 number);
 void layer_guests_look(void);
 struct layer_guest *layer_guests_first(void);
+int layer_guests_any(void);
 u64 layer_guests_next(const struct layer_guest *next);
 void layer_guests_ring(void);
 
@@ -132,6 +141,8 @@ void layer_guests_ring(void);
 int layer_hosts_alone(void);
 int layer_hosts_own_away(void);
 int layer_hosts_own_visits(void);
+int layer_hosts_own_gone(void);
+void layer_hosts_lost(struct layer_host *h, u64 at);
 struct layer_host *layer_hosts_turn(void);
 void layer_hosts_leaves(struct layer_host *h, u64 core);
 void layer_hosts_settles(struct layer_host *h);

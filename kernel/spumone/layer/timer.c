@@ -74,7 +74,7 @@ static u64 layer_timer_linux(void)
 {
 	u64 deadline = LAYER_READ(layer_shared()->deadline), now;
 
-	if (!deadline || layer_hosts_own_away())
+	if (!deadline || layer_hosts_own_away() || layer_hosts_own_gone())
 		return 0;
 	now = layer_arch_now();
 	if ((s64)(now - deadline) < 0)
@@ -83,20 +83,23 @@ static u64 layer_timer_linux(void)
 	return 0;
 }
 
+static u64 layer_timer_earlier(u64 one, u64 other)
+{
+	return one && (!other || one < other) ? one : other;
+}
+
 /* Of all CPUs of Linux's that are here. */
 static u64 layer_timer_hosts(void)
 {
-	u64 own = layer_timer_linux(), others;
+	u64 own = layer_timer_earlier(layer_timer_linux(), layer_tasks_next());
 
-	if (layer_hosts_alone())
-		return own;
-	others = layer_hosts_next();
-	return own && (!others || own < others) ? own : others;
+	return layer_hosts_alone() ? own : layer_timer_earlier(own, layer_hosts_next());
 }
 
 /**
  * layer_timer_look() - do what is due, and set the timer for what comes next
- * @next: the RTOS that gets the core now, and Linux's deadline is nobody's business; NULL: Linux
+ * @next: the RTOS that gets the core now, and Linux's deadline is nobody's business, unless that
+ *	may wake a task that is more urgent; NULL: Linux
  *
  * At each exit: a deadline may have changed, or have come.
  */
@@ -106,9 +109,8 @@ void layer_timer_look(struct layer_guest *next)
 
 	if (!layer_timer_owned)
 		return;
-	deadline = next ? 0 : layer_timer_hosts();
-	if (rt && (!deadline || rt < deadline))
-		deadline = rt;
+	deadline = next && !layer_tasks_heard(next) ? 0 : layer_timer_hosts();
+	deadline = layer_timer_earlier(rt, deadline);
 	/* a timer that is still set fires for nothing */
 	if (deadline && deadline != layer_timer_armed)
 		layer_timer_arm(deadline, layer_arch_now());

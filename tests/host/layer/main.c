@@ -30,10 +30,12 @@ int main(void)
 	test_guests();
 	test_hosts();
 	test_lapic();
+	test_tasks();
 	for (n = 1; n <= 20; n++)
 		randomised(n);
 	if (seed)
 		randomised(strtoull(seed, NULL, 0));
+	test_lost();
 	printf("%u passed, %u failed\n", checks_passed, checks_failed);
 	return checks_failed != 0;
 }

@@ -59,6 +59,8 @@ void test_late(void);
 void test_guests(void);
 void test_hosts(void);
 void test_lapic(void);
+void test_tasks(void);
+void test_lost(void);
 void fuzz_timer(u64 seed);
 void fuzz_budget(u64 seed);
 void fuzz_vectors(u64 seed, bool visited);

@@ -281,6 +281,34 @@ static void test_it_is_recalled(void)
 	goes(one);
 }
 
+/* Whoever has had a triple fault has no turn any more, and others go on.  Nothing comes back: the last test. */
+void test_lost(void)
+{
+	struct layer_host *one, *two;
+
+	hosts_begin();
+	one = comes(1);
+	two = comes(2);
+	layer_hosts_halts(two);
+	layer_hosts_lost(one, 0x1234);
+	MUST(layer_host_pages[1].shared.gone && layer_host_pages[1].shared.gone_at == 0x1234);
+	MUST(turn() == OWN);
+	/* while an RTOS has the core it cannot flee, and its deadline is nobody's business */
+	core_shared.refuge = 1;
+	core_shared.deadline = core_now + 100;
+	layer_hosts_lost(NULL, 0x5678);
+	MUST(core_shared.gone && core_shared.gone_at == 0x5678);
+	MUST(layer_hosts_refuge() == LAYER_HOSTS);
+	MUST(turn() == -1 && !layer_hosts_alone());
+	layer_timer_own(1);
+	layer_timer_look(NULL);
+	MUST(!core_ticks);
+	core_host_pending[2] = true;
+	MUST(turn() == 2);
+	goes(two);
+	MUST(turn() == -1 && !layer_hosts_alone() && layer_hosts_own_gone());
+}
+
 void test_hosts(void)
 {
 	test_it_flees();

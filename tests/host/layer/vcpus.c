@@ -80,6 +80,11 @@ void layer_host_give(struct x86_host *x, int shares)
 {
 }
 
+void layer_vcpu_hold(int wait)
+{
+	MUST(wait);	/* nobody is more urgent than an RTOS here */
+}
+
 /* ---- nobody asks for these ---- */
 
 void layer_vcpu_inject(struct x86_vcpu *vcpu, u32 vector, int has_error)

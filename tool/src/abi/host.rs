@@ -26,6 +26,16 @@ pub struct HostCpu {
     pub moves: u64,
     pub moved_ns: u64,
     pub moved_max_ns: u64,
+    pub priority: u32,
+    pub lost: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct HostPriority {
+    pub hdr: Header,
+    pub cpu: u32,
+    pub priority: u32,
 }
 
 #[repr(C)]
@@ -53,13 +63,16 @@ unsafe impl Argument for HostMove {}
 unsafe impl Argument for HostCpus {}
 // SAFETY: the same.
 unsafe impl Argument for HostPolicy {}
+// SAFETY: the same.
+unsafe impl Argument for HostPriority {}
 
 mod ioctl {
-    use super::{HostCpus, HostMove, HostPolicy, MAGIC};
+    use super::{HostCpus, HostMove, HostPolicy, HostPriority, MAGIC};
 
     nix::ioctl_write_ptr!(host_move, MAGIC, 19, HostMove);
     nix::ioctl_readwrite!(host_cpus, MAGIC, 20, HostCpus);
     nix::ioctl_readwrite!(host_policy, MAGIC, 21, HostPolicy);
+    nix::ioctl_write_ptr!(host_priority, MAGIC, 22, HostPriority);
 }
 
 pub fn host_move(device: &File, argument: &HostMove) -> Result<(), Errno> {
@@ -75,4 +88,9 @@ pub fn host_cpus(device: &File, argument: &mut HostCpus) -> Result<(), Errno> {
 pub fn host_policy(device: &File, argument: &mut HostPolicy) -> Result<(), Errno> {
     // SAFETY: the same.
     unsafe { ioctl::host_policy(device.as_raw_fd(), argument) }.map(drop)
+}
+
+pub fn host_priority(device: &File, argument: &HostPriority) -> Result<(), Errno> {
+    // SAFETY: the kernel reads the structure, and knows its size by the call's number.
+    unsafe { ioctl::host_priority(device.as_raw_fd(), argument) }.map(drop)
 }

@@ -125,8 +125,11 @@ fn the_structures_match_the_c_header() {
         exits,
         moves,
         moved_ns,
-        moved_max_ns
+        moved_max_ns,
+        priority,
+        lost
     );
+    fields!(check, HostPriority, "shimos_host_priority", cpu, priority);
     fields!(check, HostPolicy, "shimos_host_policy", policy, flags);
     fields!(check, HostCpus, "shimos_host_cpus", count, reserved, at);
     fields!(check, RtPriority, "shimos_rt_priority", id, priority);

@@ -44,11 +44,15 @@ pub enum RtMore {
     /// waits for what the kernel does. With spread it is never on the program's core, and with
     /// pack all are, so that the other cores sleep.
     Policy(RtPolicy),
-    /// Give a real-time program another priority, also while it runs
+    /// Give a real-time program another priority, also while it runs; or the host's tasks one
     ///
     /// Of the programs on a CPU the one with the highest priority goes first, and of those
     /// with the same one the one that has had it longest. The program keeps it when it is
     /// started again.
+    ///
+    /// With host:1, tasks of the host on CPU 1 go before programs that are less urgent, by their
+    /// own priority (SCHED_FIFO, SCHED_RR), up to the one that is given. 0: the host goes after
+    /// all programs, as it does unless told otherwise.
     Priority(RtPriority),
     /// Show which interrupts shared CPUs have had, and whose they were
     ///
@@ -101,11 +105,11 @@ pub struct RtMove {
 
 #[derive(Debug, Args)]
 pub struct RtPriority {
-    /// Name of a real-time partition
+    /// Name of a real-time partition, or host:1 for the host's tasks on CPU 1
     pub name: String,
 
-    /// 1 to 99, the highest goes first
-    #[arg(value_parser = values::priority())]
+    /// 1 to 99, the highest goes first; 0, for the host: after all programs
+    #[arg(value_parser = values::priority_or_none())]
     pub priority: u32,
 
     /// Print JSON

@@ -67,6 +67,11 @@ impl Picture {
     }
 }
 
+/// The same, or 0 for none.
+pub fn priority_or_none() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(0..=i64::from(abi::RT_MAX_PRIORITY))
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DetachKey(pub Option<u8>);
 

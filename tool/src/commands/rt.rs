@@ -9,6 +9,7 @@ mod policy;
 mod priority;
 mod vectors;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -108,6 +109,17 @@ fn named(device: &dyn Device, name: &str, but: &str, hint: &str) -> Result<Statu
     }
 }
 
+/// The number of one of the host's own CPUs, as `shimos rt` calls it; `None`: it is not one's name.
+fn host_cpu(name: &str) -> Result<Option<u32>> {
+    let Some(cpu) = name.strip_prefix("host:") else {
+        return Ok(None);
+    };
+    cpu.parse().map(Some).map_err(|_| {
+        Error::new(format!("there is no '{name}'"))
+            .hint("the host's CPUs are host:0, host:1 and so on")
+    })
+}
+
 /// The hint for most of them.
 const WHO_SHARES: &str = "`shimos rt` lists the partitions that share a CPU";
 
@@ -132,8 +144,11 @@ fn rows(sharers: &[(Status, RtStatus)], hosts: &[HostCpu]) -> Vec<Row> {
         rows.push(program(status, rt));
     }
     for rows in cpus.values_mut() {
-        // The host has none, and stays the first; equal ones stay in their order.
-        rows.sort_by_key(|row| row.priority.map(std::cmp::Reverse));
+        // The host's stay the first; equal ones stay in their order.
+        rows.sort_by_key(|row| {
+            let program = row.ran_ns.is_some();
+            (program, row.priority.filter(|_| program).map(Reverse))
+        });
     }
     cpus.into_values().flatten().collect()
 }
@@ -161,8 +176,12 @@ fn moving_host(at: &HostCpu) -> Row {
     Row {
         name: format!("host:{}", at.cpu),
         core: at.core,
-        priority: None,
-        state: State::Running,
+        priority: (at.priority != 0).then_some(at.priority),
+        state: if at.lost {
+            State::Crashed
+        } else {
+            State::Running
+        },
         ran_ns: None,
         exits: at.exits,
         entered: None,
@@ -286,6 +305,28 @@ mod tests {
         let found: Vec<(&str, u32)> = rows.iter().map(|r| (r.name.as_str(), r.core)).collect();
         assert_eq!(found, [("ctl:0", 1), ("host:1", 2), ("host:2", 2)]);
         assert_eq!((rows[1].moves, rows[2].moves), (Some(1), Some(0)));
+    }
+
+    #[test]
+    fn the_hosts_tasks_and_its_losses() {
+        let fake = Fake::default();
+        fake.add(fake::rt_status("ctl"));
+        fake.layer_under(&[0, 1]);
+        fake.host_priority(1, 95).unwrap();
+        let mut hosts = fake.host_cpus().unwrap();
+        hosts[1].lost = true;
+        let rows = rows(&read(&fake).unwrap(), &hosts);
+        let found: Vec<_> = rows
+            .iter()
+            .map(|r| (r.name.as_str(), r.priority, r.state))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("host:1", Some(95), State::Crashed),
+                ("ctl:0", Some(50), State::Running)
+            ]
+        );
     }
 
     #[test]

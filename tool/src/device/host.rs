@@ -39,6 +39,8 @@ pub struct HostCpu {
     pub moves: u64,
     pub moved_ns: u64,
     pub moved_max_ns: u64,
+    pub priority: u32,
+    pub lost: bool,
 }
 
 #[cfg(test)]

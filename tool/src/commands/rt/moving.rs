@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{WHO_SHARES, named};
+use super::{WHO_SHARES, host_cpu, named};
 use crate::cli;
 use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ikc::latency;
 use crate::lookup::OrRefuse;
 use crate::output;
@@ -26,7 +26,7 @@ struct Moved {
 }
 
 fn go(device: &dyn Device, args: &cli::RtMove) -> Result<Moved> {
-    if let Some(cpu) = args.name.strip_prefix("host:") {
+    if let Some(cpu) = host_cpu(&args.name)? {
         return go_host(device, args, cpu);
     }
     let but = "has CPUs of its own, and stays on them";
@@ -41,12 +41,7 @@ fn go(device: &dyn Device, args: &cli::RtMove) -> Result<Moved> {
     })
 }
 
-/// One of the host's own CPUs, as `shimos rt` calls it.
-fn go_host(device: &dyn Device, args: &cli::RtMove, cpu: &str) -> Result<Moved> {
-    let cpu = cpu.parse().map_err(|_| {
-        Error::new(format!("there is no '{}'", args.name))
-            .hint("the host's CPUs are host:0, host:1 and so on")
-    })?;
+fn go_host(device: &dyn Device, args: &cli::RtMove, cpu: u32) -> Result<Moved> {
     let what = format!("cannot move '{}' to CPU {}", args.name, args.cpu);
     device.host_move(cpu, args.cpu).or_refuse(&what)?;
     let cpus = device.host_cpus().or_refuse(&what)?;

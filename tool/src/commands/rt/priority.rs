@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{WHO_SHARES, named};
+use super::{WHO_SHARES, host_cpu, named};
 use crate::cli;
 use crate::device::Device;
 use crate::error::{Error, Result};
@@ -22,12 +22,12 @@ struct Changed {
 }
 
 fn change(device: &dyn Device, args: &cli::RtPriority) -> Result<Changed> {
-    if args.name.starts_with("host:") {
-        return Err(Error::new(format!(
-            "'{}' has no priority: the host goes when no real-time program wants to",
-            args.name
-        ))
-        .hint("`shimos rt` lists the programs; budgets say how much they leave the host"));
+    if let Some(cpu) = host_cpu(&args.name)? {
+        return change_host(device, args, cpu);
+    }
+    if args.priority == 0 {
+        let why = format!("'{}' cannot have priority 0: it is 1 to 99", args.name);
+        return Err(Error::new(why).hint("0 is for the host: host:1 then goes after all programs"));
     }
     let but = "has CPUs of its own, so nobody goes before it";
     let status = named(device, &args.name, but, WHO_SHARES)?;
@@ -44,13 +44,32 @@ fn change(device: &dyn Device, args: &cli::RtPriority) -> Result<Changed> {
     })
 }
 
+/// Up to which one tasks of a CPU of the host's go before programs.
+fn change_host(device: &dyn Device, args: &cli::RtPriority, cpu: u32) -> Result<Changed> {
+    let what = format!("cannot change the priority of '{}'", args.name);
+    let cpus = device.host_cpus().or_refuse(&what)?;
+    let before = cpus.iter().find(|host| host.cpu == cpu);
+    device.host_priority(cpu, args.priority).or_refuse(&what)?;
+    Ok(Changed {
+        name: args.name.clone(),
+        priority: args.priority,
+        before: before.map_or(0, |host| host.priority),
+    })
+}
+
 fn text(changed: &Changed) -> String {
     let Changed {
         name,
         priority,
         before,
     } = changed;
-    format!("{name}: priority {priority}, before {before}")
+    match (name.starts_with("host:"), priority) {
+        (true, 0) => format!("{name}: after all real-time programs"),
+        (true, _) => {
+            format!("{name}: tasks up to priority {priority} go before programs with a lower one")
+        }
+        (false, _) => format!("{name}: priority {priority}, before {before}"),
+    }
 }
 
 #[cfg(test)]
@@ -86,15 +105,31 @@ mod tests {
     }
 
     #[test]
+    fn the_hosts_tasks() {
+        let fake = Fake::default();
+        fake.layer_under(&[0, 1]);
+        let changed = asked(&fake, "host:1", 95).unwrap();
+        assert_eq!(
+            text(&changed),
+            "host:1: tasks up to priority 95 go before programs with a lower one"
+        );
+        let changed = asked(&fake, "host:1", 0).unwrap();
+        assert_eq!((changed.priority, changed.before), (0, 95));
+        assert_eq!(text(&changed), "host:1: after all real-time programs");
+    }
+
+    #[test]
     fn who_has_none() {
         let fake = Fake::with(&["web"]);
         fake.add(fake::rt_status("ctl"));
-        for (name, why) in [
-            ("host:1", "has no priority: the host goes when"),
-            ("web", "has CPUs of its own"),
-            ("nobody", "nobody"),
+        for (name, priority, why) in [
+            ("host:1", 9, "no real-time program shares it"),
+            ("host:x", 9, "there is no 'host:x'"),
+            ("ctl", 0, "it is 1 to 99"),
+            ("web", 9, "has CPUs of its own"),
+            ("nobody", 9, "nobody"),
         ] {
-            let error = asked(&fake, name, 9).unwrap_err().to_string();
+            let error = asked(&fake, name, priority).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }
     }

@@ -16,6 +16,8 @@ struct layer_params layer_params;
 
 int layer_nmi_pending;
 
+int layer_came;
+
 /* There is nobody to tell: stand still, and leave a note. */
 static _Noreturn void layer_die(u64 why, u64 at, u64 info)
 {
@@ -28,13 +30,21 @@ static _Noreturn void layer_die(u64 why, u64 at, u64 info)
 		asm volatile("cli; hlt");
 }
 
-/* Linux has shut this core down: so does the machine, as it would without us. */
+/* So the machine is reset, as it would be without us. */
 static _Noreturn void layer_reset(void)
 {
 	u16 none[5] = { 0 };	/* a table of no interrupts */
 
 	asm volatile("lidt %0; int3" : : "m"(none));
 	__builtin_unreachable();
+}
+
+/* Does it change nothing but what Linux's own CPU gets when it goes on here? */
+static int exit_is_only_linuxs(u64 vector)
+{
+	return vector != LAYER_VECTOR && vector != LAYER_BELL_VECTOR &&
+	       vector != LAYER_HOST_VECTOR && layer_hosts_alone() && !layer_user_only() &&
+	       !layer_tasks_any();
 }
 
 /**
@@ -47,6 +57,7 @@ static _Noreturn void layer_reset(void)
  */
 int layer_interrupt(u64 vector, u64 error, u64 address)
 {
+	layer_came |= vector < EXIT_FIRST_INTERRUPT || !exit_is_only_linuxs(vector);
 	/* first what a deadline waits for, and the others come after that */
 	if (vector == LAYER_VECTOR) {
 		layer_apic_end();
@@ -200,15 +211,27 @@ static void exit_interrupted(struct x86_vcpu *v)
 	layer_counts()->interrupts++;
 	if (!(v->vmcb->save.rflags & X86_FLAGS_IF))
 		layer_counts()->masked++;
-	layer_window();
+}
+
+/*
+ * Linux has shut this CPU down: nobody knows any more what it was doing.  With an RTOS
+ * anywhere the machine goes on, for it has no part in that.
+ */
+static void exit_shutdown(struct x86_vcpu *v)
+{
+	if (!layer_guests_any())
+		layer_reset();
+	/* of what is for Linux only the highest class gets in, and is set aside */
+	if (!v->host)
+		layer_vcpu_priority((X86_TOP_CLASS - 1) << 4);
+	layer_hosts_lost(v->host ? &v->host->h : NULL, v->vmcb->save.rip);
 }
 
 static int exit_handle(struct x86_vcpu *v, u64 code)
 {
 	switch (code) {
 	case SVM_EXIT_NMI:
-		layer_window();
-		return 0;
+		return 0;	/* it comes into the window */
 	case SVM_EXIT_VINTR:
 		return 0;	/* layer_vectors_give() sees that it can take one */
 	case SVM_EXIT_MSR:
@@ -227,6 +250,7 @@ static int exit_handle(struct x86_vcpu *v, u64 code)
 		return 0;	/* layer_host_exit() has seen it */
 	case SVM_EXIT_IRET:
 		layer_vcpu_ends_nmi(v);
+		layer_next_returns();
 		return 0;
 	case SVM_EXIT_HLT:
 		exit_halt(v);
@@ -239,23 +263,11 @@ static int exit_handle(struct x86_vcpu *v, u64 code)
 		exit_pause(v, EXIT_MWAIT_LEN);
 		return 0;
 	case SVM_EXIT_SHUTDOWN:
-		layer_reset();
+		exit_shutdown(v);
+		return 0;
 	default:
 		layer_die(code, v->vmcb->save.rip, v->vmcb->control.exit_info_1);
 	}
-}
-
-/* An NMI that came meanwhile; if something else is on its way, as soon as that is there. */
-static void exit_give_nmi(void)
-{
-	if (!layer_nmi_pending)
-		return;
-	if (layer_vmcb.control.event & SVM_EVENT_VALID)
-		layer_apic_nmi();
-	else if (!layer_vcpu_give_nmi(&layer_linux))
-		return;
-	layer_nmi_pending = 0;
-	layer_counts()->nmis++;
 }
 
 /* Linux was left. */
@@ -282,143 +294,6 @@ static int exit_linux(struct x86_vcpu *v)
 	return exit_handle(v, control->exit_code);
 }
 
-/*
- * The timer's interrupt waits in the APIC, though what it is for is done: it would end the
- * RTOS's turn as soon as that begins.
- */
-static void exit_take_timer(void)
-{
-	layer_window();
-	/* the RTOS has the core: whatever came is set aside */
-	layer_vectors_clear_way();
-}
-
-/* This core's own CPU of Linux's. */
-static void exit_to_own(void)
-{
-	layer_vcpu_switch(&layer_linux);
-	exit_give_nmi();
-	layer_timer_look(NULL);
-}
-
-static void exit_to_rtos(struct layer_guest *g)
-{
-	struct x86_guest *x = x86_guest(g);
-
-	layer_vectors_clear_way();
-	if (layer_current == &layer_linux)
-		layer_rt_enters(g, !(layer_vmcb.save.rflags & X86_FLAGS_IF));
-	else if (layer_current != &x->vcpu)
-		layer_rt_enters(g, 0);
-	/* Linux does not wait for this; it may also just have come back */
-	if (LAYER_READ(layer_shared()->refuge) && !layer_user_only() &&
-	    (!layer_current->guest || layer_hosts_own_visits()) && layer_host_flee())
-		layer_hosts_fled();
-	if (layer_current != &x->vcpu)
-		layer_vcpu_switch_rtos(&x->vcpu);
-	if (layer_timer_due())
-		exit_take_timer();
-	layer_timer_look(g);
-	/* the last thing, for how late it is counts up to here */
-	layer_rtos_give(x);
-}
-
-int layer_arch_own_pending(void)
-{
-	return layer_nmi_pending || layer_vectors_any();
-}
-
-/* Of several, or of one that is not this core's own; 0: none of them wants it. */
-static int exit_to_host(void)
-{
-	struct layer_host *h;
-	int ready;
-
-	ready = layer_hosts_choose();
-	h = layer_hosts_turn();
-	if (!ready)
-		return 0;
-	if (h) {
-		layer_vectors_clear_way();
-		layer_vcpu_switch(&x86_host(h)->vcpu);
-		layer_timer_look(NULL);
-		layer_host_give(x86_host(h), ready > 1);
-		return 1;
-	}
-	if (ready > 1)
-		layer_vmcb.control.intercept_3 |= SVM_3_HLT | SVM_3_PAUSE;
-	else
-		layer_vmcb.control.intercept_3 &= ~(SVM_3_HLT | SVM_3_PAUSE);
-	exit_to_own();
-	return 1;
-}
-
-static int exit_to_linux(void)
-{
-	if (!layer_hosts_alone()) {
-		layer_host_recall();
-		layer_host_settle();
-	}
-	layer_user_keep_out();
-	if (layer_hosts_alone()) {
-		exit_to_own();
-		return 1;
-	}
-	layer_hosts_call_home();
-	return exit_to_host();
-}
-
-/* Nobody wants the core: until something comes. */
-static void exit_idle(void)
-{
-	layer_rt_leaves();
-	layer_vcpu_switch(&layer_nobody);
-	layer_timer_look(NULL);
-	layer_idle();
-	layer_budget_linux_left();
-}
-
-/* Whose turn it is.  No RTOS waits until what Linux has not taken is sorted. */
-static void exit_next(void)
-{
-	struct layer_guest *g;
-
-	for (;;) {
-		layer_guests_look();
-		g = layer_guests_first();
-		if (g) {
-			exit_to_rtos(g);
-			return;
-		}
-		if (layer_vectors_several()) {
-			layer_vectors_gather();
-			continue;
-		}
-		if (exit_to_linux())
-			return;
-		exit_idle();
-	}
-}
-
-/*
- * Linux is about to go on, and a deadline may have come meanwhile: one that is seen saves an
- * exit.  What Linux has been given has not been delivered yet.
- */
-static void exit_look_again(void)
-{
-	struct layer_guest *g;
-
-	if (!layer_timer_due())
-		return;
-	layer_guests_look();
-	g = layer_guests_first();
-	if (!g)
-		return;
-	if (layer_current == &layer_linux)
-		layer_vectors_take_back(&layer_vmcb);
-	exit_to_rtos(g);
-}
-
 /**
  * layer_exit() - all that happens between two runs of Linux, or of an RTOS
  *
@@ -435,14 +310,13 @@ int layer_exit(void)
 		layer_rtos_exit(x);
 	else if (exit_linux(layer_current))
 		return 1;
-	exit_next();
+	layer_window();
+	layer_next();
 	if (layer_current->guest)
 		return 0;
-	exit_look_again();
 	if (layer_current == &layer_linux)
 		layer_vectors_give(&layer_vmcb);
-	if (!layer_current->guest)
-		exit_look_again();
+	layer_next_again();
 	if (layer_current->guest)
 		return 0;
 	/* the last thing, for it is charged up to here */

@@ -159,8 +159,7 @@ void layer_rtos_exit(struct x86_guest *x)
 	switch (x->vmcb.control.exit_code) {
 	case SVM_EXIT_INTR:
 	case SVM_EXIT_NMI:
-		layer_window();
-		break;
+		break;		/* it comes into the window */
 	case SVM_EXIT_EXCEPTION + X86_EXCEPTION_NM:
 		layer_fpu_take(x);
 		break;

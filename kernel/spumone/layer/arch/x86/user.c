@@ -82,7 +82,7 @@ void layer_user_keep_out(void)
 {
 	struct x86_host *own;
 
-	if (!layer_user_only())
+	if (!layer_user_only() || layer_hosts_own_gone())
 		return;
 	own = layer_host_own();
 	if (layer_hosts_own_visits()) {

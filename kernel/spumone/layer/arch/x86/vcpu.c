@@ -25,7 +25,10 @@ void layer_vcpu_init(void)
 	layer_vcpu_hold(1);
 }
 
-/* Do Linux's interrupts wait while an RTOS runs?  If its CPU is on another core, they do not. */
+/*
+ * Do Linux's interrupts wait while an RTOS runs?  If its CPU is on another core, or may be more
+ * urgent than that RTOS, they do not.
+ */
 void layer_vcpu_hold(int wait)
 {
 	vcpu_held_class = wait ? X86_TOP_CLASS - 1 : 0;
@@ -69,10 +72,12 @@ void layer_vcpu_switch_rtos(struct x86_vcpu *to)
 {
 	vcpu_save(layer_current);
 	vcpu_load(to);
-	if (layer_current->guest)
+	if (layer_current->guest) {
 		layer_fpu_give_back();
-	else
+		layer_apic_hold(vcpu_held_class);
+	} else {
 		vcpu_linux_priority = layer_apic_hold(vcpu_held_class);
+	}
 	layer_current = to;
 }
 

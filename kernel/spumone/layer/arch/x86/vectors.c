@@ -30,6 +30,7 @@ static u64 layer_vectors_waiting[LAYER_VECTORS / 64];
 static unsigned int layer_vectors_count;	/* of those */
 static unsigned int layer_vectors_given;	/* to the processor, as a virtual one; 0: none */
 static u64 layer_vectors_aside;		/* ended; of the highest class, by their lowest bits */
+static int layer_vectors_told;		/* its run ends as soon as Linux could take one */
 static int layer_vectors_stale;		/* there may be one too many in service */
 
 static u64 vectors_bit(unsigned int vector)
@@ -217,6 +218,18 @@ static int vectors_can_take(const struct svm_vmcb *vmcb)
 	       !(vmcb->control.event & SVM_EVENT_VALID);
 }
 
+/* Does one wait that it takes when it runs? */
+int layer_vectors_ready(const struct svm_vmcb *vmcb)
+{
+	return layer_vectors_any() && vectors_can_take(vmcb);
+}
+
+/* Linux, which has interrupts disabled, is left as soon as it enables them. */
+void layer_vectors_tell(void)
+{
+	layer_vectors_told = 1;
+}
+
 static void vectors_to_processor(struct svm_vmcb *vmcb, unsigned int vector)
 {
 	vmcb->control.interrupt_vector = vector;
@@ -233,9 +246,10 @@ void layer_vectors_give(struct svm_vmcb *vmcb)
 		vectors_set_aside(vector);
 		vector = vectors_highest();
 	}
-	if (layer_vectors_aside && now) {
+	if (layer_vectors_aside && now)
 		vectors_raise_aside();
-	} else if (layer_vectors_aside) {
+	if (layer_vectors_aside || layer_vectors_told) {
+		layer_vectors_told = 0;
 		/* not delivered: it ends Linux's run as soon as Linux could take it */
 		vectors_to_processor(vmcb, X86_TOP_CLASS * 16);
 		vmcb->control.intercept_3 |= SVM_3_VINTR;

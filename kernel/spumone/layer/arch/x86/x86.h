@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the layer's files for x86-64 share.  Calls go down: exit.c; user.c; host.c,
+ * What the layer's files for x86-64 share.  Calls go down: exit.c; next.c; user.c; host.c,
  * rtos.c, vectors.c, protect.c; vcpu.c; lapic.c, state.c; apic.c, fpu.c.
  */
 #ifndef _LAYER_X86_H
@@ -108,6 +108,7 @@ extern __visible struct svm_vmcb layer_vmcb;	/* Linux's */
 extern __visible u8 layer_msr_map[SVM_MSR_MAP_SIZE];
 extern struct x86_vcpu layer_linux;
 extern int layer_nmi_pending;	/* came while the layer ran; Linux's */
+extern int layer_came;		/* an interrupt has, since somebody has cleared this */
 extern struct x86_vcpu layer_nobody;	/* has the core while nobody has it */
 extern __visible struct x86_vcpu *layer_current;
 
@@ -202,6 +203,11 @@ int layer_host_faulted(const struct x86_host *x);
 void layer_host_settle(void);
 void layer_host_give(struct x86_host *x, int shares);
 
+/* next.c: whose turn it is */
+void layer_next(void);
+void layer_next_again(void);
+void layer_next_returns(void);
+
 /* protect.c: what Linux sees of memory */
 void layer_protect(u64 root);
 void layer_protect_fault(struct x86_vcpu *v);
@@ -219,6 +225,8 @@ void layer_vectors_gather(void);
 void layer_vectors_give(struct svm_vmcb *vmcb);
 void layer_vectors_clear_way(void);
 int layer_vectors_any(void);
+int layer_vectors_ready(const struct svm_vmcb *vmcb);
+void layer_vectors_tell(void);
 int layer_vectors_owed(void);
 void layer_vectors_put_back(void);
 

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Whose turn it is: an RTOS's, Linux's, or nobody's; and that it gets the core. */
+#include "x86.h"
+
+static int next_serves;	/* Linux was let in before an RTOS to take an interrupt, and has not returned from it */
+
+/* An NMI that came meanwhile; if something else is on its way, as soon as that is there. */
+static void next_give_nmi(void)
+{
+	if (!layer_nmi_pending)
+		return;
+	if (layer_vmcb.control.event & SVM_EVENT_VALID)
+		layer_apic_nmi();
+	else if (!layer_vcpu_give_nmi(&layer_linux))
+		return;
+	layer_nmi_pending = 0;
+	layer_counts()->nmis++;
+}
+
+/* This core's own CPU of Linux's. */
+static void next_to_own(void)
+{
+	layer_vcpu_switch(&layer_linux);
+	next_give_nmi();
+	layer_timer_look(NULL);
+}
+
+static void next_to_rtos(struct layer_guest *g)
+{
+	struct x86_guest *x = x86_guest(g);
+
+	if (layer_current == &layer_linux)
+		layer_rt_enters(g, !(layer_vmcb.save.rflags & X86_FLAGS_IF));
+	else if (layer_current != &x->vcpu)
+		layer_rt_enters(g, 0);
+	/* Linux does not wait for this; it may also just have come back */
+	if (LAYER_READ(layer_shared()->refuge) && !layer_user_only() &&
+	    (!layer_current->guest || layer_hosts_own_visits()) && layer_host_flee())
+		layer_hosts_fled();
+	if (!layer_hosts_own_away())
+		layer_vcpu_hold(!layer_tasks_heard(g));
+	if (layer_current != &x->vcpu)
+		layer_vcpu_switch_rtos(&x->vcpu);
+}
+
+/* It has the core, and nothing that matters came meanwhile. */
+static void next_runs(struct layer_guest *g)
+{
+	layer_vectors_clear_way();
+	layer_timer_look(g);
+	/* the last thing, for how late it is counts up to here */
+	layer_rtos_give(x86_guest(g));
+}
+
+int layer_arch_own_pending(void)
+{
+	return layer_nmi_pending || layer_vectors_any();
+}
+
+/* Of several, or of one that is not this core's own; 0: none of them wants it. */
+static int next_to_host(void)
+{
+	struct layer_host *h;
+	int ready;
+
+	ready = layer_hosts_choose();
+	h = layer_hosts_turn();
+	if (!ready)
+		return 0;
+	if (h) {
+		layer_vectors_clear_way();
+		layer_vcpu_switch(&x86_host(h)->vcpu);
+		layer_timer_look(NULL);
+		layer_host_give(x86_host(h), ready > 1);
+		return 1;
+	}
+	if (ready > 1)
+		layer_vmcb.control.intercept_3 |= SVM_3_HLT | SVM_3_PAUSE;
+	else
+		layer_vmcb.control.intercept_3 &= ~(SVM_3_HLT | SVM_3_PAUSE);
+	next_to_own();
+	return 1;
+}
+
+static int next_to_linux(void)
+{
+	if (!layer_hosts_alone()) {
+		layer_host_recall();
+		layer_host_settle();
+	}
+	layer_user_keep_out();
+	if (layer_hosts_alone()) {
+		next_to_own();
+		return 1;
+	}
+	layer_hosts_call_home();
+	return next_to_host();
+}
+
+/* Nobody wants the core: until something comes. */
+static void next_idle(void)
+{
+	layer_rt_leaves();
+	layer_vcpu_switch(&layer_nobody);
+	layer_timer_look(NULL);
+	/* if Linux's own has gone, it does not end them */
+	layer_vectors_clear_way();
+	layer_idle();
+	layer_budget_linux_left();
+}
+
+/*
+ * Has anything come meanwhile that changes whose turn it is?  So nobody waits for the whole
+ * pass, and what was raised in it, as Linux's tick, needs no exit of its own.
+ */
+static int next_look_around(void)
+{
+	layer_came = 0;
+	layer_window();
+	return layer_came;
+}
+
+/* Linux has the core, unless something comes at the last moment. */
+static int next_linux_runs(void)
+{
+	if (next_look_around())
+		return 0;
+	layer_vectors_gather();
+	return !layer_came;
+}
+
+/* Linux returns from an interrupt. */
+void layer_next_returns(void)
+{
+	next_serves = 0;
+}
+
+/*
+ * Does Linux go before this RTOS, though that wants the core?  With an interrupt, too, until it
+ * returns from that: it may wake a task.
+ */
+static int next_is_linux(const struct layer_guest *g)
+{
+	if (!layer_tasks_heard(g))
+		return 0;
+	if (layer_vectors_ready(&layer_vmcb))
+		next_serves = 1;
+	if (next_serves)
+		layer_vmcb.control.intercept_3 |= SVM_3_IRET;
+	if (next_serves || layer_tasks_first(g))
+		return 1;
+	/* it has become less urgent just now, in its scheduler and with a lock */
+	if (!layer_tasks_were_first() || layer_vmcb.save.rflags & X86_FLAGS_IF)
+		return 0;
+	layer_vectors_tell();
+	return 1;
+}
+
+/* The RTOS that has the core next; NULL: Linux has it, though one may want it. */
+static struct layer_guest *next_rtos(void)
+{
+	struct layer_guest *g;
+
+	layer_guests_look();
+	g = layer_guests_first();
+	if (!g || next_is_linux(g)) {
+		layer_tasks_wait(g);
+		return NULL;
+	}
+	layer_tasks_wait(NULL);
+	next_serves = 0;
+	return g;
+}
+
+/* Whose turn it is.  No RTOS waits until what Linux has not taken is sorted. */
+void layer_next(void)
+{
+	struct layer_guest *g;
+
+	for (;;) {
+		g = next_rtos();
+		if (g) {
+			next_to_rtos(g);
+			if (next_look_around())
+				continue;
+			next_runs(g);
+			return;
+		}
+		if (layer_vectors_several()) {
+			layer_vectors_gather();
+			continue;
+		}
+		if (next_to_linux()) {
+			if (next_linux_runs())
+				return;
+		} else if (!layer_tasks_were_first()) {
+			next_idle();
+		}
+	}
+}
+
+/*
+ * Linux is about to go on, and a deadline may have come meanwhile: one that is seen saves an
+ * exit.  What Linux has been given has not been delivered yet.
+ */
+void layer_next_again(void)
+{
+	struct layer_guest *g;
+
+	if (!layer_timer_due())
+		return;
+	g = next_rtos();
+	if (!g)
+		return;
+	if (layer_current == &layer_linux)
+		layer_vectors_take_back(&layer_vmcb);
+	next_to_rtos(g);
+	next_runs(g);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Real-time tasks of Linux's that go before an RTOS (SPUMONE 2011, section 4.3).
+ *
+ * A CPU of Linux's has the priority of its most urgent task, up to a limit that its user has
+ * set.  Linux says which task runs, and which one has been woken and will run soon.  That
+ * one may also go elsewhere, so it counts for a moment only.
+ */
+#include "layer.h"
+
+static u64 tasks_waits;		/* as in what Linux sees */
+
+static struct layer_tasks *tasks_here(void)
+{
+	return &layer_shared()->tasks;
+}
+
+/* Could a task of Linux's be more urgent than any RTOS? */
+int layer_tasks_any(void)
+{
+	return !!LAYER_READ(tasks_here()->limit);
+}
+
+/* Could a task of this core's own CPU of Linux's be more urgent than this one? */
+int layer_tasks_heard(const struct layer_guest *g)
+{
+	return LAYER_READ(tasks_here()->limit) > g->priority && layer_hosts_alone();
+}
+
+/* Until when the one that was woken counts; 0: there is none. */
+static u64 tasks_woken_until(void)
+{
+	u64 until = LAYER_READ(tasks_here()->woken_until);
+
+	if (!LAYER_READ(tasks_here()->woken) || (s64)(layer_arch_now() - until) >= 0)
+		return 0;
+	return until;
+}
+
+/* Is one, as far as Linux has said?  This one is heard. */
+int layer_tasks_first(const struct layer_guest *g)
+{
+	if (LAYER_READ(tasks_here()->runs) > g->priority)
+		return 1;
+	return LAYER_READ(tasks_here()->woken) > g->priority && tasks_woken_until();
+}
+
+/* This one wants the core, and Linux has it; NULL: nobody else wants it. */
+void layer_tasks_wait(const struct layer_guest *g)
+{
+	u64 waits = g ? g->priority : 0;
+
+	if (waits == tasks_waits)
+		return;
+	tasks_waits = waits;
+	LAYER_WRITE(tasks_here()->waits, waits);
+}
+
+/* Has Linux had the core, though an RTOS wanted it? */
+int layer_tasks_were_first(void)
+{
+	return !!tasks_waits;
+}
+
+/* When to look again, while an RTOS waits for Linux; 0: never. */
+u64 layer_tasks_next(void)
+{
+	return tasks_waits ? tasks_woken_until() : 0;
+}
