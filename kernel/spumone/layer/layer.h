@@ -19,6 +19,9 @@
 #define __visible
 #endif
 
+/* Rare, so what often happens is not made slower for it. */
+#define LAYER_COLD	__attribute__((cold, noinline))
+
 /* Once, and whole. */
 #define LAYER_READ(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define LAYER_WRITE(x, v)	__atomic_store_n(&(x), v, __ATOMIC_RELAXED)
@@ -114,7 +117,8 @@ struct layer_host {
 void layer_timer_own(int own);
 void layer_timer_fired(void);
 int layer_timer_due(void);
-void layer_timer_look(struct layer_guest *next);
+void layer_timer_look(void);
+void layer_timer_look_rtos(struct layer_guest *next);
 
 /* tasks.c: who goes before an RTOS */
 int layer_tasks_any(void);

@@ -96,22 +96,38 @@ static u64 layer_timer_hosts(void)
 	return layer_hosts_alone() ? own : layer_timer_earlier(own, layer_hosts_next());
 }
 
-/**
- * layer_timer_look() - do what is due, and set the timer for what comes next
- * @next: the RTOS that gets the core now, and Linux's deadline is nobody's business, unless that
- *	may wake a task that is more urgent; NULL: Linux
- *
- * At each exit: a deadline may have changed, or have come.
- */
-void layer_timer_look(struct layer_guest *next)
+static void layer_timer_set(u64 deadline)
 {
-	u64 deadline, rt = layer_guests_next(next);
-
-	if (!layer_timer_owned)
-		return;
-	deadline = next && !layer_tasks_heard(next) ? 0 : layer_timer_hosts();
-	deadline = layer_timer_earlier(rt, deadline);
 	/* a timer that is still set fires for nothing */
 	if (deadline && deadline != layer_timer_armed)
 		layer_timer_arm(deadline, layer_arch_now());
+}
+
+/**
+ * layer_timer_look() - do what is due, and set the timer for what comes next; Linux gets the core
+ *
+ * At each exit: a deadline may have changed, or have come.
+ */
+void layer_timer_look(void)
+{
+	u64 rt = layer_guests_next(NULL);
+
+	if (layer_timer_owned)
+		layer_timer_set(layer_timer_earlier(rt, layer_timer_hosts()));
+}
+
+/**
+ * layer_timer_look_rtos() - the same, for an RTOS that gets the core
+ *
+ * Linux's deadline is nobody's business, unless that may wake a task that is more urgent.
+ */
+void layer_timer_look_rtos(struct layer_guest *next)
+{
+	u64 rt = layer_guests_next(next);
+
+	if (!layer_timer_owned)
+		return;
+	if (layer_tasks_heard(next))
+		rt = layer_timer_earlier(rt, layer_timer_hosts());
+	layer_timer_set(rt);
 }

@@ -85,11 +85,11 @@ static void test_the_own_one_goes(void)
 	core_first_shared.start = (struct layer_rt_start) { .priority = 1 };
 	layer_guests_begin(0);
 	layer_rt_call(core_first, SHIMOS_RT_CALL_TIMER, core_now + 500, 0);
-	layer_timer_look(NULL);
+	layer_timer_look();
 	MUST(core_ticks);
 	/* what is due for it is not raised here */
 	core_shared.deadline = core_now - 1;
-	layer_timer_look(NULL);
+	layer_timer_look();
 	MUST(!core_ticked && core_shared.deadline);
 	/* home again, first as a visitor */
 	comes(OWN);
@@ -301,7 +301,7 @@ void test_lost(void)
 	MUST(layer_hosts_refuge() == LAYER_HOSTS);
 	MUST(turn() == -1 && !layer_hosts_alone());
 	layer_timer_own(1);
-	layer_timer_look(NULL);
+	layer_timer_look();
 	MUST(!core_ticks);
 	core_host_pending[2] = true;
 	MUST(turn() == 2);

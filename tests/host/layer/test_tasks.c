@@ -89,15 +89,15 @@ static void test_deadline(void)
 	begin(50, 99);
 	layer_timer_own(1);
 	core_shared.deadline = core_now + 500;
-	layer_timer_look(core_first);
+	layer_timer_look_rtos(core_first);
 	MUST(core_ticks && core_shared.armed == core_now + 500);
 	core_now += 500;
-	layer_timer_look(core_first);
+	layer_timer_look_rtos(core_first);
 	MUST(core_ticked == 1 && !core_shared.deadline);
 	begin(50, 50);
 	layer_timer_own(1);
 	core_shared.deadline = core_now + 500;
-	layer_timer_look(core_first);
+	layer_timer_look_rtos(core_first);
 	MUST(!core_ticks);
 }
 

@@ -9,7 +9,7 @@ static void linux_wants(u64 deadline)
 {
 	core_shared.deadline = deadline;
 	if (deadline && (!core_shared.armed || deadline < core_shared.armed))
-		layer_timer_look(NULL);
+		layer_timer_look();
 }
 
 /* Time goes on until the timer fires, if it is on. */
@@ -18,7 +18,7 @@ static void fire(void)
 	core_now += core_ticks * CORE_CYCLES_PER_TICK;
 	core_ticks = 0;
 	layer_timer_fired();
-	layer_timer_look(NULL);
+	layer_timer_look();
 }
 
 static void test_ownership(void)
@@ -27,7 +27,7 @@ static void test_ownership(void)
 	linux_wants(core_now + 1000);
 	CHECK(!core_ticks && !core_shared.armed);	/* it is Linux's own */
 	layer_timer_own(1);
-	layer_timer_look(NULL);
+	layer_timer_look();
 	CHECK(core_ticks && core_shared.armed == core_shared.deadline);
 	layer_timer_own(0);
 	CHECK(!core_ticks && !core_shared.armed);
@@ -50,7 +50,7 @@ static void test_one_tick(void)
 	CHECK(!layer_timer_due());
 	CHECK(core_ticked == 1 && core_now >= deadline && core_now < deadline + 2 * CORE_CYCLES_PER_TICK);
 	CHECK(!core_shared.deadline && !core_shared.armed && !core_ticks);
-	layer_timer_look(NULL);
+	layer_timer_look();
 	CHECK(core_ticked == 1);	/* once */
 }
 
@@ -98,7 +98,7 @@ static void test_earlier_and_later(void)
 	fire();
 	CHECK(core_ticked == 1);
 	linux_wants(0);
-	layer_timer_look(NULL);
+	layer_timer_look();
 	CHECK(core_ticked == 1);
 }
 
@@ -111,7 +111,7 @@ static void test_beside_an_rtos(void)
 	layer_rt_halt(core_first);
 	linux_wants(core_now + 50000);
 	layer_rt_call(core_first, SHIMOS_RT_CALL_TIMER, core_now + 20000, 0);
-	layer_timer_look(NULL);
+	layer_timer_look();
 	CHECK(core_shared.armed == core_now + 20000);
 	layer_guests_look();
 	CHECK(!layer_guests_first());
@@ -122,9 +122,9 @@ static void test_beside_an_rtos(void)
 
 	/* while it runs, Linux's deadline waits */
 	core_now += 100000;
-	layer_timer_look(core_first);
+	layer_timer_look_rtos(core_first);
 	CHECK(!core_ticked);
-	layer_timer_look(NULL);
+	layer_timer_look();
 	CHECK(core_ticked == 1);
 }
 
@@ -184,7 +184,7 @@ void fuzz_timer(u64 seed)
 			core_shared.armed = random_u64();	/* its own page, too, it may spoil */
 		deadline = random_below(8) ? core_now + random_below(1 << 20) : random_u64();
 		core_shared.deadline = deadline;
-		layer_timer_look(NULL);
+		layer_timer_look();
 		MUST(core_ticked == ticked + (deadline && (s64)(core_now - deadline) >= 0));
 		core_now += random_below(1 << 16);
 		while (core_shared.deadline && (s64)(core_now - core_shared.deadline) < 1 << 20 &&

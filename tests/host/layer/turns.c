@@ -31,7 +31,7 @@ static void to_rtos(struct layer_guest *g)
 		layer_rt_enters(g, 0);
 	turns_rtos = true;
 	turns_guest = g;
-	layer_timer_look(g);
+	layer_timer_look_rtos(g);
 	vector = layer_rt_take(g);
 	if (vector >= 0)
 		turns_taken |= 1ull << vector;
@@ -40,7 +40,7 @@ static void to_rtos(struct layer_guest *g)
 static void to_linux(void)
 {
 	turns_rtos = false;
-	layer_timer_look(NULL);
+	layer_timer_look();
 }
 
 /* And now it is somebody else's. */

@@ -66,13 +66,19 @@ void layer_apic_end(void)
 	layer_apic_write(APIC_EOI, 0);
 }
 
-/* Raise a vector of this core's own. */
+/* Raise a vector of this core's own.  The upper half of the command means nothing for that. */
 void layer_apic_raise(unsigned int vector)
 {
-	if (!layer_params.apic)
+	if (!layer_params.apic) {
 		layer_wrmsr(X2APIC_SELF, vector);
-	else
-		layer_apic_send(APIC_ICR_SELF | APIC_ICR_ASSERT | vector, 0);
+		return;
+	}
+	while (layer_apic_read(APIC_ICR) & APIC_ICR_BUSY)
+		;
+	layer_apic_write(APIC_ICR, APIC_ICR_SELF | APIC_ICR_ASSERT | vector);
+	/* Linux does not look before it writes the upper half */
+	while (layer_apic_read(APIC_ICR) & APIC_ICR_BUSY)
+		;
 }
 
 /* An NMI to itself, which no shorthand allows. */

@@ -300,9 +300,10 @@ static int exit_linux(struct x86_vcpu *v)
  * Called by entry.S, with GIF clear.
  * Return: 0 to let layer_current run, 1 to leave for good.
  */
-int layer_exit(void)
+X86_KEEPS_NOTHING int layer_exit(void)
 {
 	struct x86_guest *x = x86_current();
+	int again = 0;
 
 	layer_counts()->exits++;
 	layer_counts()->of_rtos += !!x;
@@ -311,14 +312,22 @@ int layer_exit(void)
 	else if (exit_linux(layer_current))
 		return 1;
 	layer_window();
-	layer_next();
-	if (layer_current->guest)
-		return 0;
-	if (layer_current == &layer_linux)
-		layer_vectors_give(&layer_vmcb);
-	layer_next_again();
-	if (layer_current->guest)
-		return 0;
+	for (;;) {
+		layer_next();
+		if (layer_current->guest)
+			return 0;
+		if (layer_current == &layer_linux)
+			layer_vectors_give(&layer_vmcb);
+		/* a deadline that has come meanwhile, and is seen, saves an exit */
+		if (again || !layer_timer_due())
+			break;
+		again = 1;
+		/* what Linux has been given has not been delivered yet */
+		if (layer_current == &layer_linux)
+			layer_vectors_take_back(&layer_vmcb);
+	}
+	if (layer_nmi_pending && layer_current == &layer_linux)
+		layer_next_late_nmi();
 	/* the last thing, for it is charged up to here */
 	layer_rt_leaves();
 	return 0;

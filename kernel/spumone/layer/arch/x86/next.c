@@ -4,25 +4,43 @@
 
 static int next_serves;	/* Linux was let in before an RTOS to take an interrupt, and has not returned from it */
 
-/* An NMI that came meanwhile; if something else is on its way, as soon as that is there. */
-static void next_give_nmi(void)
+/* An NMI that came meanwhile.  With something else on its way, layer_next_late_nmi() sees to it. */
+LAYER_COLD static void next_give_nmi(void)
 {
-	if (!layer_nmi_pending)
-		return;
-	if (layer_vmcb.control.event & SVM_EVENT_VALID)
-		layer_apic_nmi();
-	else if (!layer_vcpu_give_nmi(&layer_linux))
+	if (!layer_vcpu_give_nmi(&layer_linux))
 		return;
 	layer_nmi_pending = 0;
 	layer_counts()->nmis++;
 }
 
+/*
+ * One that waits for what is on its way to Linux: it comes again as soon as that is there.  After
+ * the last window, for it would come into that, and again without end.
+ */
+LAYER_COLD void layer_next_late_nmi(void)
+{
+	if (!(layer_vmcb.control.event & SVM_EVENT_VALID))
+		return;		/* Linux is in one, and tells when it returns */
+	layer_apic_nmi();
+	layer_nmi_pending = 0;
+}
+
 /* This core's own CPU of Linux's. */
 static void next_to_own(void)
 {
+	layer_vcpu_hold(1);
 	layer_vcpu_switch(&layer_linux);
-	next_give_nmi();
-	layer_timer_look(NULL);
+	if (layer_nmi_pending)
+		next_give_nmi();
+	layer_timer_look();
+}
+
+/* Linux does not wait for an RTOS, if it can go elsewhere; it may also just have come back. */
+LAYER_COLD static void next_flee(void)
+{
+	if (!layer_user_only() && (!layer_current->guest || layer_hosts_own_visits()) &&
+	    layer_host_flee())
+		layer_hosts_fled();
 }
 
 static void next_to_rtos(struct layer_guest *g)
@@ -33,11 +51,10 @@ static void next_to_rtos(struct layer_guest *g)
 		layer_rt_enters(g, !(layer_vmcb.save.rflags & X86_FLAGS_IF));
 	else if (layer_current != &x->vcpu)
 		layer_rt_enters(g, 0);
-	/* Linux does not wait for this; it may also just have come back */
-	if (LAYER_READ(layer_shared()->refuge) && !layer_user_only() &&
-	    (!layer_current->guest || layer_hosts_own_visits()) && layer_host_flee())
-		layer_hosts_fled();
-	if (!layer_hosts_own_away())
+	if (LAYER_READ(layer_shared()->refuge))
+		next_flee();
+	/* Linux's interrupts wait, unless they may wake somebody */
+	if (layer_tasks_any() && layer_hosts_alone())
 		layer_vcpu_hold(!layer_tasks_heard(g));
 	if (layer_current != &x->vcpu)
 		layer_vcpu_switch_rtos(&x->vcpu);
@@ -47,7 +64,7 @@ static void next_to_rtos(struct layer_guest *g)
 static void next_runs(struct layer_guest *g)
 {
 	layer_vectors_clear_way();
-	layer_timer_look(g);
+	layer_timer_look_rtos(g);
 	/* the last thing, for how late it is counts up to here */
 	layer_rtos_give(x86_guest(g));
 }
@@ -58,7 +75,7 @@ int layer_arch_own_pending(void)
 }
 
 /* Of several, or of one that is not this core's own; 0: none of them wants it. */
-static int next_to_host(void)
+LAYER_COLD static int next_to_host(void)
 {
 	struct layer_host *h;
 	int ready;
@@ -70,7 +87,7 @@ static int next_to_host(void)
 	if (h) {
 		layer_vectors_clear_way();
 		layer_vcpu_switch(&x86_host(h)->vcpu);
-		layer_timer_look(NULL);
+		layer_timer_look();
 		layer_host_give(x86_host(h), ready > 1);
 		return 1;
 	}
@@ -98,11 +115,11 @@ static int next_to_linux(void)
 }
 
 /* Nobody wants the core: until something comes. */
-static void next_idle(void)
+LAYER_COLD static void next_idle(void)
 {
 	layer_rt_leaves();
 	layer_vcpu_switch(&layer_nobody);
-	layer_timer_look(NULL);
+	layer_timer_look();
 	/* if Linux's own has gone, it does not end them */
 	layer_vectors_clear_way();
 	layer_idle();
@@ -137,13 +154,13 @@ void layer_next_returns(void)
 
 /*
  * Does Linux go before this RTOS, though that wants the core?  With an interrupt, too, until it
- * returns from that: it may wake a task.
+ * returns from that: it may wake a task.  If it cannot take it yet, it goes on until it can.
  */
-static int next_is_linux(const struct layer_guest *g)
+LAYER_COLD static int next_is_linux(const struct layer_guest *g)
 {
 	if (!layer_tasks_heard(g))
 		return 0;
-	if (layer_vectors_ready(&layer_vmcb))
+	if (layer_vectors_any())
 		next_serves = 1;
 	if (next_serves)
 		layer_vmcb.control.intercept_3 |= SVM_3_IRET;
@@ -163,12 +180,11 @@ static struct layer_guest *next_rtos(void)
 
 	layer_guests_look();
 	g = layer_guests_first();
-	if (!g || next_is_linux(g)) {
+	if (!g || (layer_tasks_any() && next_is_linux(g))) {
 		layer_tasks_wait(g);
 		return NULL;
 	}
 	layer_tasks_wait(NULL);
-	next_serves = 0;
 	return g;
 }
 
@@ -197,23 +213,4 @@ void layer_next(void)
 			next_idle();
 		}
 	}
-}
-
-/*
- * Linux is about to go on, and a deadline may have come meanwhile: one that is seen saves an
- * exit.  What Linux has been given has not been delivered yet.
- */
-void layer_next_again(void)
-{
-	struct layer_guest *g;
-
-	if (!layer_timer_due())
-		return;
-	g = next_rtos();
-	if (!g)
-		return;
-	if (layer_current == &layer_linux)
-		layer_vectors_take_back(&layer_vmcb);
-	next_to_rtos(g);
-	next_runs(g);
 }

@@ -60,9 +60,10 @@ static void vectors_wait(unsigned int vector)
 	layer_vectors_waiting[vector / 64] |= vectors_bit(vector);
 }
 
-static void vectors_wait_no_more(unsigned int vector)
+/* One that waits does so no more. */
+static void vectors_take(unsigned int vector)
 {
-	layer_vectors_count -= vectors_waits(vector);
+	layer_vectors_count--;
 	layer_vectors_waiting[vector / 64] &= ~vectors_bit(vector);
 }
 
@@ -127,24 +128,19 @@ static void vectors_raise_aside(void)
  * They are the top of what is in service.  Levels are sent again by their I/O APIC,
  * edges are raised again by us.
  */
-void layer_vectors_put_back(void)
+LAYER_COLD void layer_vectors_put_back(void)
 {
-	u64 level[LAYER_VECTORS / 64] = { 0 }, left;
-	int vector;
-	unsigned int i;
+	int vector, level;
 
-	/* the APIC forgets by the end which were levels */
-	for (i = 0; i < LAYER_VECTORS / 64; i++)
-		for (left = layer_vectors_waiting[i]; left; left &= left - 1)
-			if (layer_apic_is_level(i * 64 + __builtin_ctzll(left)))
-				level[i] |= left & -left;
 	while ((vector = vectors_highest()) >= 0) {
-		vectors_wait_no_more(vector);
+		vectors_take(vector);
 		if (vector == VECTORS_SPURIOUS)
 			continue;
+		/* by the end the APIC forgets that */
+		level = layer_apic_is_level(vector);
 		layer_apic_end();
 		layer_counts()->given_back++;
-		if (!(level[vector / 64] & vectors_bit(vector)))
+		if (!level)
 			layer_apic_raise(vector);
 	}
 	vectors_raise_aside();
@@ -169,7 +165,7 @@ int layer_vectors_several(void)
 }
 
 /* One waits at most. */
-void layer_vectors_gather(void)
+LAYER_COLD void layer_vectors_gather(void)
 {
 	while (layer_vectors_several()) {
 		layer_vectors_put_back();
@@ -180,7 +176,7 @@ void layer_vectors_gather(void)
 /* Linux gets it later, and what is in its way gets through. */
 static void vectors_set_aside(unsigned int vector)
 {
-	vectors_wait_no_more(vector);
+	vectors_take(vector);
 	layer_vectors_aside |= 1ull << vector % 16;
 	layer_apic_end();
 	layer_counts()->set_aside++;
@@ -218,12 +214,6 @@ static int vectors_can_take(const struct svm_vmcb *vmcb)
 	       !(vmcb->control.event & SVM_EVENT_VALID);
 }
 
-/* Does one wait that it takes when it runs? */
-int layer_vectors_ready(const struct svm_vmcb *vmcb)
-{
-	return layer_vectors_any() && vectors_can_take(vmcb);
-}
-
 /* Linux, which has interrupts disabled, is left as soon as it enables them. */
 void layer_vectors_tell(void)
 {
@@ -257,7 +247,7 @@ void layer_vectors_give(struct svm_vmcb *vmcb)
 	}
 	if (vector < 0)
 		return;
-	vectors_wait_no_more(vector);
+	vectors_take(vector);
 	layer_vectors_given = vector;
 	vectors_to_processor(vmcb, vector);
 }

@@ -146,9 +146,16 @@ void layer_window(void);
 /* The same, and wait for one. */
 void layer_idle(void);
 
+/* Its caller, in entry.S, needs no register afterwards; in tests it is called from C. */
+#if !__STDC_HOSTED__ && __has_attribute(no_callee_saved_registers)
+#define X86_KEEPS_NOTHING	__attribute__((no_callee_saved_registers))
+#else
+#define X86_KEEPS_NOTHING
+#endif
+
 /* Called by entry.S. */
 __visible void layer_start(void);
-__visible int layer_exit(void);
+__visible int layer_exit(void) X86_KEEPS_NOTHING;
 __visible int layer_interrupt(u64 vector, u64 error, u64 address);
 
 /* vcpu.c: whose the core is */
@@ -205,8 +212,8 @@ void layer_host_give(struct x86_host *x, int shares);
 
 /* next.c: whose turn it is */
 void layer_next(void);
-void layer_next_again(void);
 void layer_next_returns(void);
+void layer_next_late_nmi(void);
 
 /* protect.c: what Linux sees of memory */
 void layer_protect(u64 root);
@@ -225,7 +232,6 @@ void layer_vectors_gather(void);
 void layer_vectors_give(struct svm_vmcb *vmcb);
 void layer_vectors_clear_way(void);
 int layer_vectors_any(void);
-int layer_vectors_ready(const struct svm_vmcb *vmcb);
 void layer_vectors_tell(void);
 int layer_vectors_owed(void);
 void layer_vectors_put_back(void);
