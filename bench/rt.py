@@ -58,18 +58,16 @@ PASSES_MILLISECONDS = 1000
 
 #: Linux goes on until it has interrupts enabled, and the processor tells the layer when that is.
 WAITS = Mutation(
-    "kernel/spumone/layer/arch/x86/exit.c",
-    "\tstruct x86_guest *x = x86_guest(g);\n\n\tlayer_vectors_clear_way();\n",
+    "kernel/spumone/layer/arch/x86/next.c",
+    "\t\tg = next_rtos();\n\t\tif (g) {\n",
     """\
-	struct x86_guest *x = x86_guest(g);
-
-	if (layer_current == &layer_linux && !(layer_vmcb.save.rflags & X86_FLAGS_IF)) {
-		exit_to_own();
-		layer_vmcb.control.interrupt |= SVM_V_IRQ | SVM_V_IGNORE_TPR | 15u << SVM_V_PRIORITY_SHIFT;
-		layer_vmcb.control.intercept_3 |= SVM_3_VINTR;
-		return;
-	}
-	layer_vectors_clear_way();
+		g = next_rtos();
+		if (g && layer_current == &layer_linux && !(layer_vmcb.save.rflags & X86_FLAGS_IF)) {
+			next_to_own();
+			layer_vectors_tell();
+			return;
+		}
+		if (g) {
 """,
 )
 

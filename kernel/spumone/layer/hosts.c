@@ -16,6 +16,7 @@ static struct layer_host *hosts_turn;	/* who has the core when no RTOS wants it;
 static u64 hosts_turn_end;
 static int hosts_own_away;
 static int hosts_own_urgent, hosts_own_halted;
+static int hosts_woken;		/* a visitor has got its tick since somebody has asked */
 static int hosts_own_gone;	/* it never runs again */
 static int hosts_special;	/* there is more here than this core's own that its hardware runs by itself */
 static int hosts_own_fled;	/* it is away because an RTOS wants the core, and has not been called back */
@@ -273,6 +274,7 @@ static u64 hosts_deadline(struct layer_host *h, u64 now)
 	LAYER_WRITE(shared->deadline, 0);
 	layer_arch_host_tick(h);
 	h->urgent = 1;
+	hosts_woken = 1;
 	return 0;
 }
 
@@ -288,6 +290,15 @@ u64 layer_hosts_next(void)
 			when = deadline;
 	}
 	return when;
+}
+
+/* Has one got its tick meanwhile?  No interrupt tells, so whose turn it is is looked at again. */
+int layer_hosts_woken(void)
+{
+	int woken = hosts_woken;
+
+	hosts_woken = 0;
+	return woken;
 }
 
 /* ---- turns ---- */

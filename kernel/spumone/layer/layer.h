@@ -159,6 +159,7 @@ void layer_hosts_call_home(void);
 struct layer_host *layer_hosts_recalled(void);
 void layer_hosts_own_wakes(void);
 u64 layer_hosts_next(void);
+int layer_hosts_woken(void);
 void layer_hosts_halts(struct layer_host *h);
 void layer_hosts_yields(void);
 int layer_hosts_choose(void);

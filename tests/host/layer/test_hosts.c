@@ -209,8 +209,11 @@ static void test_deadlines(void)
 	shared->deadline = core_now + 300;
 	MUST(layer_hosts_next() == core_now + 300 && !core_host_ticked[1]);
 	core_now += 310;
+	MUST(!layer_hosts_woken());
 	layer_hosts_next();
 	MUST(core_host_ticked[1] == 1 && !shared->deadline);
+	/* whoever has looked at the time before that looks again whose turn it is */
+	MUST(layer_hosts_woken() && !layer_hosts_woken());
 	MUST(shared->counts.ticks == 1 && shared->counts.late_max == 10);
 	MUST(turn() == 1);
 	goes(one);

@@ -120,9 +120,11 @@ LAYER_COLD static void next_idle(void)
 	layer_rt_leaves();
 	layer_vcpu_switch(&layer_nobody);
 	layer_timer_look();
-	/* if Linux's own has gone, it does not end them */
-	layer_vectors_clear_way();
-	layer_idle();
+	if (!layer_hosts_woken()) {
+		/* if Linux's own has gone, it does not end them */
+		layer_vectors_clear_way();
+		layer_idle();
+	}
 	layer_budget_linux_left();
 }
 
@@ -140,7 +142,7 @@ static int next_look_around(void)
 /* Linux has the core, unless something comes at the last moment. */
 static int next_linux_runs(void)
 {
-	if (next_look_around())
+	if (next_look_around() || layer_hosts_woken())
 		return 0;
 	layer_vectors_gather();
 	return !layer_came;
