@@ -58,8 +58,12 @@ static void visitor_left(void)
 {
 	static const u64 codes[] = { SVM_EXIT_INTR, SVM_EXIT_HLT, SVM_EXIT_PAUSE };
 
+	struct layer_shared *shared = &layer_host_pages[visitor->host->h.home].shared;
+
 	visitor->vmcb->control.exit_code = codes[random_below(3)];
 	core_host_pending[visitor->host->h.home] = random_below(2);
+	/* it is woken by its deadline, too, and perhaps by nothing else */
+	shared->deadline = core_now + 1 + random_below(3000);
 }
 
 static void visitor_comes(unsigned int number)

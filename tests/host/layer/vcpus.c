@@ -39,6 +39,7 @@ void layer_rtos_give(struct x86_guest *x)
 /* Nobody wants the core: the next thing that happens is the timer's, or a device's. */
 void layer_idle(void)
 {
+	MUST(!layer_hosts_choose());
 	apic_something();
 	layer_window();
 }
