@@ -4,6 +4,14 @@
 
 #include "kind_rt.h"
 
+static int kind_rt_host_check(struct complaint *c)
+{
+	if (spumone_rt_any())
+		return 0;
+	return shimos_refuse(c, -ENOENT,
+			     "no CPU of the host's is shared, and nothing of this means anything: start a real-time program first");
+}
+
 /**
  * kind_rt_host_move() - one of the host's CPUs runs on another one's core
  * @cpu: which
@@ -15,10 +23,9 @@
  */
 int kind_rt_host_move(u32 cpu, u32 core, struct complaint *c)
 {
-	if (!spumone_rt_any())
-		return shimos_refuse(c, -ENOENT,
-				     "the host's CPUs can move while one of them is shared: start a real-time program first");
-	return spumone_host_move(cpu, core, c);
+	int ret = kind_rt_host_check(c);
+
+	return ret ?: spumone_host_move(cpu, core, c);
 }
 
 /**
@@ -32,7 +39,9 @@ int kind_rt_host_move(u32 cpu, u32 core, struct complaint *c)
  */
 int kind_rt_host_priority(u32 cpu, u32 priority, struct complaint *c)
 {
-	return spumone_host_priority(cpu, priority, c);
+	int ret = kind_rt_host_check(c);
+
+	return ret ?: spumone_host_priority(cpu, priority, c);
 }
 
 /**

@@ -185,7 +185,7 @@ def test_a_protected_one(machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
-def go_around(machine: Machine, times: int, chance: random.Random) -> None:
+def go_around(machine: Machine, times: int, chance: random.Random, *works: str) -> None:
     """Programs with timers, tasks and messages go around, while Linux works on all CPUs: all of it arrives."""
     cpus = machine.online_cpus()
     machine.run(rt_command("task", name="task", cpu="0", more="--budget 30%"))
@@ -193,7 +193,7 @@ def go_around(machine: Machine, times: int, chance: random.Random) -> None:
     machine.run(rt_command(name="ctl", cpu="2", more="--budget 30%"))
     place = {"task": 0, "talk": 1, "ctl": 2}
     ping = f"{rt.UNTIL_END}; do shimos ping talk --count 10 --interval 0 || echo lost >>/tmp/lost; done"
-    with rt.busy(machine, rt.WORK, ping):
+    with rt.busy(machine, rt.WORK, ping, *works):
         for _ in range(times):
             name = chance.choice(list(place))
             place[name] = chance.choice([cpu for cpu in cpus if cpu != place[name]])

@@ -11,9 +11,11 @@ import random
 
 import pytest
 
+from bench.rt_cyclictest import cyclictest
+from lab.devices import Disk
 from lab.machine import Machine
 from lab.stage.partitions import Resources, remove
-from lab.stage.rt import rt_command
+from lab.stage.rt import UNTIL_END, rt_command
 from tests.system.test_layer import LOAD, assert_balanced, counts, do, leave, load
 from tests.system.test_rt_moves import go_around
 from tests.system.test_rt_partitions import killed
@@ -65,8 +67,11 @@ def test_kills(fresh_machine: Machine) -> None:
     fresh_machine.assert_dmesg_clean()
 
 
+@pytest.mark.machine(one_thread=True, disks=[Disk("rt-tests", cyclictest)])
 def test_moves(fresh_machine: Machine) -> None:
-    """Programs go from CPU to CPU at random."""
+    """Programs go from CPU to CPU at random, under hackbench: messages between tasks on all CPUs."""
+    fresh_machine.run(f"mount -o ro {fresh_machine.disk('rt-tests')} /mnt")
     before = Resources(fresh_machine)
-    go_around(fresh_machine, MOVES, random.Random(SEED))
+    hackbench = f"{UNTIL_END}; do /mnt/usr/bin/hackbench -g 2 -l 200; done"
+    go_around(fresh_machine, MOVES, random.Random(SEED), hackbench)
     before.assert_back()

@@ -75,10 +75,8 @@ void layer_apic_raise(unsigned int vector)
 	}
 	while (layer_apic_read(APIC_ICR) & APIC_ICR_BUSY)
 		;
+	/* it stays on this core, so it is there long before Linux goes on */
 	layer_apic_write(APIC_ICR, APIC_ICR_SELF | APIC_ICR_ASSERT | vector);
-	/* Linux does not look before it writes the upper half */
-	while (layer_apic_read(APIC_ICR) & APIC_ICR_BUSY)
-		;
 }
 
 /* An NMI to itself, which no shorthand allows. */

@@ -122,26 +122,41 @@ static void vectors_raise_aside(void)
 		layer_apic_raise(X86_TOP_CLASS * 16 + __builtin_ctzll(layer_vectors_aside));
 }
 
+/* The one with the highest priority. */
+static void vectors_put_back(int vector)
+{
+	int level;
+
+	if (vector == VECTORS_SPURIOUS)
+		return;
+	/* by the end the APIC forgets that */
+	level = layer_apic_is_level(vector);
+	layer_apic_end();
+	layer_counts()->given_back++;
+	if (!level)
+		layer_apic_raise(vector);
+}
+
 /**
  * layer_vectors_put_back() - all that wait go back into the APIC
  *
  * They are the top of what is in service.  Levels are sent again by their I/O APIC,
  * edges are raised again by us.
  */
-LAYER_COLD void layer_vectors_put_back(void)
+LAYER_APART void layer_vectors_put_back(void)
 {
-	int vector, level;
+	unsigned int bit;
+	u64 left;
+	int i;
 
-	while ((vector = vectors_highest()) >= 0) {
-		vectors_take(vector);
-		if (vector == VECTORS_SPURIOUS)
-			continue;
-		/* by the end the APIC forgets that */
-		level = layer_apic_is_level(vector);
-		layer_apic_end();
-		layer_counts()->given_back++;
-		if (!level)
-			layer_apic_raise(vector);
+	/* as the APIC ends them */
+	for (i = LAYER_VECTORS / 64 - 1; layer_vectors_count; i--) {
+		for (left = layer_vectors_waiting[i]; left; left &= ~(1ull << bit)) {
+			bit = 63 - __builtin_clzll(left);
+			layer_vectors_count--;
+			vectors_put_back(i * 64 + bit);
+		}
+		layer_vectors_waiting[i] = 0;
 	}
 	vectors_raise_aside();
 }
@@ -165,7 +180,7 @@ int layer_vectors_several(void)
 }
 
 /* One waits at most. */
-LAYER_COLD void layer_vectors_gather(void)
+LAYER_APART void layer_vectors_gather(void)
 {
 	while (layer_vectors_several()) {
 		layer_vectors_put_back();
