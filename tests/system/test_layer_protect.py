@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,8 @@ pytestmark = pytest.mark.machine(one_thread=True, load=False)
 WILD = b"DLIW"
 #: How a shell says that a program died of it.
 SIGSEGV = 128 + 11
+#: Of an entry of a page table.
+ACCESSED_DIRTY = 1 << 5 | 1 << 6
 #: What both use of a program's memory, besides the boot record: SHIMOS_SHARED_SIZE.
 SHARED = 256 << 10
 
@@ -64,6 +67,12 @@ def wild(machine: Machine, times: int) -> int:
     return times * len(cpus)
 
 
+def only_used(before: bytes, after: bytes) -> bool:
+    """Is it a page table in which the processor has noted that a page was accessed or written for the first time?"""
+    entries = zip(struct.iter_unpack("<Q", before), struct.iter_unpack("<Q", after), strict=True)
+    return all(not (was ^ now) & ~ACCESSED_DIRTY for (was,), (now,) in entries)
+
+
 def test_wild_writes(machine: Machine, tmp_path: Path) -> None:
     """None arrives, each is a fault of its writer's, and nothing else happens."""
     with protected(machine), beside(machine, "hello"):
@@ -76,7 +85,9 @@ def test_wild_writes(machine: Machine, tmp_path: Path) -> None:
         after = contents(machine, tmp_path)
         assert list(after) == list(before)
         # what each instance works with, and where the processor keeps it meanwhile
-        changed = [place for place in after if after[place] != before[place]]
+        changed = [
+            place for place in after if after[place] != before[place] and not only_used(before[place], after[place])
+        ]
         assert len(changed) <= 2 * len(counts(machine))
         assert not any(WILD in memory for memory in after.values())
         pieces = [size for _, size in after]
