@@ -30,8 +30,8 @@ def test_getpid(machine: Machine) -> None:
 
     Measured: 301 stock, 118, 104 (6.12), 312, 116, 103 (6.1), where getpid itself and the loop are about 80 of each.
     """
-    # In turn, so that neither has a time of its own.
-    rounds = [(getpid(machine, PROGRAMS), getpid(machine, TRUSTED)) for _ in range(7)]
+    # In turn, so that neither has a time of its own; and so many that a tick's work in some does not move a quarter of them.
+    rounds = [(getpid(machine, PROGRAMS), getpid(machine, TRUSTED)) for _ in range(15)]
     stock = Samples.of([user for (user, _), _ in rounds])
     by_syscall = Samples.of([trusted for _, (trusted, _) in rounds])
     direct = Samples.of([call for _, (_, call) in rounds])
