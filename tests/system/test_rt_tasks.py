@@ -62,7 +62,8 @@ def test_a_task_that_is_more_urgent(fresh_machine: Machine, kernel: str) -> None
     machine.run(rt_command("latency-endless", cpu="0", more="--budget 20% --priority 95"))
     stands, late = pendulum(machine)
     assert stands and late <= 500, late
-    assert most(machine, "ctl") <= 500
+    # more than without a limit: three want the CPU, and Linux's interrupts come in between
+    assert most(machine, "ctl") <= 1000
     remove(machine, "ctl")
 
     # and below it the program is the more urgent one again
