@@ -292,7 +292,7 @@ u64 layer_hosts_next(void)
 	return when;
 }
 
-/* Has one got its tick meanwhile?  No interrupt tells, so whose turn it is is looked at again. */
+/* Has one got its tick meanwhile?  No interrupt tells, so it is looked again whose turn it is. */
 int layer_hosts_woken(void)
 {
 	int woken = hosts_woken;

@@ -19,9 +19,11 @@
 #define __visible
 #endif
 
-/* Rare, so what often happens is not made slower for it; the second one must be quick all the same. */
-#define LAYER_COLD	__attribute__((cold, noinline))
-#define LAYER_APART	__attribute__((noinline))
+/* As in Linux, and by Kbuild, too: what is rare does not make slower what is not. */
+#ifndef noinline
+#define noinline
+#define __cold
+#endif
 
 /* Once, and whole. */
 #define LAYER_READ(x)		__atomic_load_n(&(x), __ATOMIC_RELAXED)

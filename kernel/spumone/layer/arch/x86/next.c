@@ -5,7 +5,7 @@
 static int next_serves;	/* Linux was let in before an RTOS to take an interrupt, and has not returned from it */
 
 /* An NMI that came meanwhile.  With something else on its way, layer_next_late_nmi() sees to it. */
-LAYER_COLD static void next_give_nmi(void)
+static noinline __cold void next_give_nmi(void)
 {
 	if (!layer_vcpu_give_nmi(&layer_linux))
 		return;
@@ -17,7 +17,7 @@ LAYER_COLD static void next_give_nmi(void)
  * One that waits for what is on its way to Linux: it comes again as soon as that is there.  After
  * the last window, for it would come into that, and again without end.
  */
-LAYER_COLD void layer_next_late_nmi(void)
+noinline __cold void layer_next_late_nmi(void)
 {
 	if (!(layer_vmcb.control.event & SVM_EVENT_VALID))
 		return;		/* Linux is in one, and tells when it returns */
@@ -36,7 +36,7 @@ static void next_to_own(void)
 }
 
 /* Linux does not wait for an RTOS, if it can go elsewhere; it may also just have come back. */
-LAYER_COLD static void next_flee(void)
+static noinline __cold void next_flee(void)
 {
 	if (!layer_user_only() && (!layer_current->guest || layer_hosts_own_visits()) &&
 	    layer_host_flee())
@@ -75,7 +75,7 @@ int layer_arch_own_pending(void)
 }
 
 /* Of several, or of one that is not this core's own; 0: none of them wants it. */
-LAYER_COLD static int next_to_host(void)
+static noinline __cold int next_to_host(void)
 {
 	struct layer_host *h;
 	int ready;
@@ -115,7 +115,7 @@ static int next_to_linux(void)
 }
 
 /* Nobody wants the core: until something comes. */
-LAYER_COLD static void next_idle(void)
+static noinline __cold void next_idle(void)
 {
 	layer_rt_leaves();
 	layer_vcpu_switch(&layer_nobody);
@@ -158,7 +158,7 @@ void layer_next_returns(void)
  * Does Linux go before this RTOS, though that wants the core?  With an interrupt, too, until it
  * returns from that: it may wake a task.  If it cannot take it yet, it goes on until it can.
  */
-LAYER_COLD static int next_is_linux(const struct layer_guest *g)
+static noinline __cold int next_is_linux(const struct layer_guest *g)
 {
 	if (!layer_tasks_heard(g))
 		return 0;

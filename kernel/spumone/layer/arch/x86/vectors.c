@@ -143,7 +143,7 @@ static void vectors_put_back(int vector)
  * They are the top of what is in service.  Levels are sent again by their I/O APIC,
  * edges are raised again by us.
  */
-LAYER_APART void layer_vectors_put_back(void)
+noinline void layer_vectors_put_back(void)
 {
 	unsigned int bit;
 	u64 left;
@@ -180,7 +180,7 @@ int layer_vectors_several(void)
 }
 
 /* One waits at most. */
-LAYER_APART void layer_vectors_gather(void)
+noinline void layer_vectors_gather(void)
 {
 	while (layer_vectors_several()) {
 		layer_vectors_put_back();
