@@ -81,6 +81,16 @@ static void visitor_comes(unsigned int number)
 	layer_hosts_receive();
 }
 
+/* Its tick at the latest: Linux does not halt without anything to come. */
+static void linux_is_woken(void)
+{
+	if (!calm || !apic_quiet())
+		return;
+	calm = false;
+	raise_some();
+	calm = true;
+}
+
 /* The layer has the core, and then others may have it before Linux has it again. */
 static void linux_left(u64 code)
 {
@@ -93,6 +103,8 @@ static void linux_left(u64 code)
 		MUST(!layer_apic_top_in_service());
 		while (random_below(4))
 			raise_some();
+		if (code == SVM_EXIT_HLT)
+			linux_is_woken();
 		if (layer_current == visitor)
 			visitor_left();
 		MUST(!layer_exit());
