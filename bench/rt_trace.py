@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby, takewhile
+from itertools import pairwise, takewhile
 
 #: The addresses of all instructions of a pass, in their order, from the layer's beginning.
 Path = tuple[int, ...]
@@ -44,6 +44,9 @@ class Layer:
     after: int  # where it goes on when whoever ran was left
     window: frozenset[int]  # where interrupts are let in
     places: Mapping[int, Place]
+    opens: frozenset[int]  # where a window begins
+    comes: frozenset[int]  # the first instruction of an interrupt
+    closes: int  # after this one no other interrupt comes into the window
 
 
 def addresses(listing: str) -> list[str]:
@@ -58,7 +61,8 @@ def parse_layer(listing: str, lines: str) -> Layer:
     if len(places) != len(code):
         raise Unreadable(f"{len(places)} of {len(code)} instructions of the layer have a place")
     vmrun = _only(code, "vmrun")
-    return Layer(code[vmrun][0], code[vmrun + 1][0], _windows(code), places)
+    opens = frozenset(at for at, mnemonic in code if mnemonic == "stgi")
+    return Layer(code[vmrun][0], code[vmrun + 1][0], _windows(code), places, opens, _comes(code, places), _closes(code))
 
 
 def _only(code: list[tuple[int, str]], mnemonic: str) -> int:
@@ -66,6 +70,21 @@ def _only(code: list[tuple[int, str]], mnemonic: str) -> int:
     if len(found) != 1:
         raise Unreadable(f"the layer has {len(found)} instructions {mnemonic}, not one")
     return found[0]
+
+
+def _comes(code: list[tuple[int, str]], places: Mapping[int, Place]) -> frozenset[int]:
+    """Return where the stubs of the vectors begin, each with its first PUSH."""
+    stubs = [(at, mnemonic[:4]) for at, mnemonic in code if places[at].function == "layer_stubs"]
+    return frozenset(at for (_, last), (at, each) in pairwise([(0, ""), *stubs]) if each == "push" != last)
+
+
+def _closes(code: list[tuple[int, str]]) -> int:
+    """Return what disables interrupts for whoever was interrupted, just before that goes on."""
+    handler = code[: _only(code, "iretq")]
+    found = [at for at, mnemonic in handler if mnemonic == "andl"]
+    if not found:
+        raise Unreadable("the layer has nothing that closes its window")
+    return found[-1]
 
 
 def _windows(code: list[tuple[int, str]]) -> frozenset[int]:
@@ -116,8 +135,20 @@ def _take_back(passes: dict[str, list[int]], at: int) -> None:
 
 
 def held(path: Path, layer: Layer) -> list[Path]:
-    """Return the stretches of a pass in which it holds interrupts."""
-    return [tuple(part) for let_in, part in groupby(path, lambda at: at in layer.window) if not let_in]
+    """Return the stretches of a pass in which it holds interrupts.
+
+    One that comes in ends one and begins another; it may have closed the window behind it.
+    """
+    stretches: list[list[int]] = [[]]
+    is_open = False
+    for at in path:
+        is_open = at in layer.opens or (is_open and at != layer.closes)
+        let_in = is_open and at in layer.window
+        if let_in or at in layer.comes:
+            stretches.append([])
+        if not let_in:
+            stretches[-1].append(at)
+    return [tuple(stretch) for stretch in stretches if stretch]
 
 
 LINUX, PROGRAM = "Linux", "program"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -35,6 +36,12 @@ layer.elf:     file format elf64-x86-64
       88:\tnop
       89:\tclgi
       8c:\tret
+0000000000000090 <layer_stubs>:
+      8d:\tpush   $0x0
+      8e:\tpush   $0x0
+      8f:\tjmp    90
+      90:\tandl   $0xfffffdff,0x18(%rsp)
+      98:\tiretq
 """
 LINES = """0x0000000000000080
 layer_enter
@@ -61,13 +68,29 @@ entry.S:111
 0x000000000000008c
 layer_window
 entry.S:112
+0x000000000000008d
+layer_stubs
+entry.S:120
+0x000000000000008e
+layer_stubs
+entry.S:120
+0x000000000000008f
+layer_stubs
+entry.S:120
+0x0000000000000090
+layer_stubs
+entry.S:140
+0x0000000000000098
+layer_stubs
+entry.S:142
 """
 
 
 def test_what_is_known_of_the_layer() -> None:
-    assert addresses(LISTING) == ["80", "81", "84", "85", "88", "89", "8c"]
+    assert addresses(LISTING) == ["80", "81", "84", "85", "88", "89", "8c", "8d", "8e", "8f", "90", "98"]
     layer = parse_layer(LISTING, LINES)
     assert (layer.vmrun, layer.after, layer.window) == (0x81, 0x84, frozenset({0x88}))
+    assert (layer.opens, layer.comes, layer.closes) == (frozenset({0x85}), frozenset({0x8D}), 0x90)
     assert layer.places[0x84] == Place("rt.c", "rt_wants", ("layer_rt_ready", "layer_guests_first"))
     assert layer.places[0x8C] == Place("entry.S", "layer_window")
 
@@ -75,10 +98,12 @@ def test_what_is_known_of_the_layer() -> None:
 def test_a_layer_that_cannot_be_cut() -> None:
     with pytest.raises(Unreadable, match="2 instructions vmrun"):
         parse_layer(LISTING.replace("nop", "vmrun"), LINES)
-    with pytest.raises(Unreadable, match="6 of 7 instructions"):
+    with pytest.raises(Unreadable, match="6 of 12 instructions"):
         parse_layer(LISTING, LINES.partition("0x000000000000008c")[0])
     with pytest.raises(Unreadable, match="no window with an end"):
         parse_layer(LISTING.replace("clgi", "nop"), LINES)
+    with pytest.raises(Unreadable, match="nothing that closes its window"):
+        parse_layer(LISTING.replace("andl", "and"), LINES)
 
 
 BASE = 0xFF73F97D80712000
@@ -97,9 +122,13 @@ FUNCTIONS = {
     11: ("entry.S", "layer_window"),  # open
     12: ("entry.S", "layer_window"),
     13: ("exit.c", "exit_call"),
+    14: ("entry.S", "layer_stubs"),  # closes the window
+    15: ("entry.S", "layer_stubs"),  # an interrupt comes
     20: ("entry.S", "layer_enter"),  # VMRUN
 }
-LAYER = Layer(20, 1, frozenset({11}), {at: Place(*place) for at, place in FUNCTIONS.items()})
+LAYER = Layer(
+    20, 1, frozenset({11}), {at: Place(*place) for at, place in FUNCTIONS.items()}, frozenset({10}), frozenset({15}), 14
+)
 
 
 def _trace(*at: int, cpu: int = 0) -> list[str]:
@@ -142,6 +171,16 @@ def test_what_is_held() -> None:
     assert held((1, 3, 20), LAYER) == [(1, 3, 20)]
 
 
+def test_a_window_that_is_closed_lets_nothing_in() -> None:
+    """Not before it is opened again."""
+    assert held((1, 10, 11, 15, 6, 14, 11, 12, 7, 10, 11, 20), LAYER) == [(1, 10), (15, 6, 14, 11, 12, 7, 10), (20,)]
+
+
+def test_an_interrupt_ends_a_stretch() -> None:
+    """It was let in, though before the first instruction of the window, or after its last."""
+    assert held((1, 10, 15, 6, 12, 15, 6, 20), LAYER) == [(1, 10), (15, 6, 12), (15, 6, 20)]
+
+
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
@@ -160,9 +199,8 @@ def test_why_it_was_left(path: Path, kind: Kind) -> None:
 
 
 def test_who_was_inlined_tells_it_too() -> None:
-    inlined = Layer(
-        20, 1, frozenset(), {**LAYER.places, 5: Place("rt.c", "layer_rt_halt", ("rtos_halt", "layer_rtos_exit"))}
-    )
+    halts = Place("rt.c", "layer_rt_halt", ("rtos_halt", "layer_rtos_exit"))
+    inlined = replace(LAYER, places={**LAYER.places, 5: halts})
     assert kind_of((1, 5, 7, 9, 20), inlined) == Kind(PROGRAM, "halts", LINUX)
 
 

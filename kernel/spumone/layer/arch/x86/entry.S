@@ -121,34 +121,19 @@ layer_stubs:
 	vector = vector + 1
 	.endr
 
+/*
+ * One comes only into layer_window() or layer_idle(), which are called, so nobody expects anything
+ * of the registers that a call may change.  A fault of the layer's does not return.
+ */
 .Linterrupt:
-	push	%rax
-	push	%rcx
-	push	%rdx
-	push	%rsi
-	push	%rdi
-	push	%r8
-	push	%r9
-	push	%r10
-	push	%r11
-	cld
-	mov	72(%rsp), %rdi			/* the vector */
-	mov	80(%rsp), %rsi			/* its error code */
-	mov	88(%rsp), %rdx			/* the address */
+	pop	%rdi				/* the vector */
+	mov	(%rsp), %rsi			/* its error code */
+	mov	8(%rsp), %rdx			/* the address */
 	call	layer_interrupt
 	test	%eax, %eax
 	jz	1f
-	andl	$~FLAGS_IF, 104(%rsp)		/* no other one comes into this window */
-1:	pop	%r11
-	pop	%r10
-	pop	%r9
-	pop	%r8
-	pop	%rdi
-	pop	%rsi
-	pop	%rdx
-	pop	%rcx
-	pop	%rax
-	add	$16, %rsp
+	andl	$~FLAGS_IF, 24(%rsp)		/* no other one comes into this window */
+1:	add	$8, %rsp
 	iretq
 
 	.data
