@@ -11,11 +11,13 @@ import pytest
 from lab.build import RT_ACTIVATIONS
 from lab.machine import Machine
 from lab.stage import rt
-from lab.stage.partitions import Resources, refused, remove, show, start, wait_state
+from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start, wait_state
 from lab.stage.rt import rt_command, vcpus
 from tests.support.tiers import rounds
 
 pytestmark = pytest.mark.machine(one_thread=True)
+#: Moves of one command to the machine, when there are many.
+AT_ONCE = 100
 
 
 def console(machine: Machine, name: str) -> str:
@@ -185,6 +187,17 @@ def test_a_protected_one(machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
+def move_some(machine: Machine, times: int, place: dict[str, int], cpus: list[int], chance: random.Random) -> None:
+    """Move any of the programs to any other CPU, again and again; ``place`` follows."""
+    moves = []
+    for _ in range(times):
+        name = chance.choice(list(place))
+        place[name] = chance.choice([cpu for cpu in cpus if cpu != place[name]])
+        moves.append(f"{name} {place[name]}")
+    said = machine.run(f"echo {' '.join(moves)} | {PROGRAMS}/rt_moves", timeout=300).output
+    assert said.strip() == str(times)
+
+
 def go_around(machine: Machine, times: int, chance: random.Random, *works: str) -> None:
     """Programs with timers, tasks and messages go around, while Linux works on all CPUs: all of it arrives."""
     cpus = machine.online_cpus()
@@ -194,10 +207,8 @@ def go_around(machine: Machine, times: int, chance: random.Random, *works: str) 
     place = {"task": 0, "talk": 1, "ctl": 2}
     ping = f"{rt.UNTIL_END}; do shimos ping talk --count 10 --interval 0 || echo lost >>/tmp/lost; done"
     with rt.busy(machine, rt.WORK, ping, *works):
-        for _ in range(times):
-            name = chance.choice(list(place))
-            place[name] = chance.choice([cpu for cpu in cpus if cpu != place[name]])
-            machine.run(f"shimos rt move {name} {place[name]}", timeout=60)
+        for first in range(0, times, AT_ONCE):
+            move_some(machine, min(AT_ONCE, times - first), place, cpus, chance)
     assert machine.run("cat /tmp/lost 2>/dev/null", check=False).output == ""
     now = vcpus(machine)
     assert {name: now[f"{name}:0"]["core"] for name in place} == place
