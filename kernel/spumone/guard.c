@@ -42,11 +42,10 @@ static int guard_begin(struct complaint *c)
 
 int spumone_protect(struct complaint *c)
 {
-	int ret = launch_check_lost(c);
+	int ret = launch_lock_all(c);
 
 	if (ret)
 		return ret;
-	launch_lock();
 	if (!guard_users)
 		ret = guard_begin(c);
 	guard_users += !ret;

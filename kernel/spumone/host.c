@@ -84,13 +84,11 @@ static int host_priority(unsigned int cpu, u32 priority, struct complaint *c)
 
 int spumone_host_priority(unsigned int cpu, u32 priority, struct complaint *c)
 {
-	int ret = launch_check_lost(c);
+	int ret = priority ? spumone_check_priority(priority, c) : 0;
 
-	if (!ret && priority)
-		ret = spumone_check_priority(priority, c);
+	ret = ret ?: launch_lock_all(c);
 	if (ret)
 		return ret;
-	launch_lock();
 	ret = host_priority(cpu, priority, c);
 	launch_unlock();
 	return ret;

@@ -127,8 +127,6 @@ static int launch_check(unsigned int cpu, struct complaint *c)
  * launch_check_lost() - a call to a CPU that has shut down would wait for ever
  * @c: why not
  *
- * Before launch_lock().
- *
  * Context: any.
  * Return: 0 or -EIO.
  */
@@ -145,14 +143,29 @@ int launch_check_lost(struct complaint *c)
 			     cpu, shared->gone_at);
 }
 
-/* A CPU under which the layer is can be shared, whatever its registers say now. */
-int spumone_check(unsigned int cpu, struct complaint *c)
+/**
+ * launch_lock_all() - launch_lock(), if all of the host's CPUs can be called
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0, or -EIO, and nothing is locked.
+ */
+int launch_lock_all(struct complaint *c)
 {
 	int ret = launch_check_lost(c);
 
+	if (!ret)
+		launch_lock();
+	return ret;
+}
+
+/* A CPU under which the layer is can be shared, whatever its registers say now. */
+int spumone_check(unsigned int cpu, struct complaint *c)
+{
+	int ret = launch_lock_all(c);
+
 	if (ret)
 		return ret;
-	launch_lock();
 	if (cpu >= nr_cpu_ids || !per_cpu(launch_cpus, cpu))
 		ret = launch_check(cpu, c);
 	else if (!per_cpu(launch_cpus, cpu)->asked)
@@ -245,11 +258,10 @@ int launch_ask(unsigned int cpu, struct complaint *c)
 
 int spumone_launch(unsigned int cpu, struct complaint *c)
 {
-	int ret = launch_check_lost(c);
+	int ret = launch_lock_all(c);
 
 	if (ret)
 		return ret;
-	launch_lock();
 	ret = launch_ask(cpu, c);
 	launch_unlock();
 	return ret;

@@ -125,11 +125,10 @@ void policy_renew(void)
 
 int spumone_policy(enum spumone_policy to, struct complaint *c)
 {
-	int ret = launch_check_lost(c);
+	int ret = launch_lock_all(c);
 
 	if (ret)
 		return ret;
-	launch_lock();
 	if (to != SPUMONE_POLICY_FIXED)
 		ret = visits_check(0, c);
 	if (!ret && to != policy) {
@@ -163,11 +162,10 @@ static int policy_check_move(struct complaint *c)
 
 int spumone_host_move(unsigned int cpu, unsigned int core, struct complaint *c)
 {
-	int ret = launch_check_lost(c);
+	int ret = launch_lock_all(c);
 
 	if (ret)
 		return ret;
-	launch_lock();
 	ret = policy_check_move(c) ?: host_move(cpu, core, c);
 	launch_unlock();
 	return ret;

@@ -170,9 +170,8 @@ int spumone_rt_stop(int number)
 	struct complaint c = {};
 	int ret = -ENOENT;
 
-	if (launch_check_lost(&c))
+	if (launch_lock_all(&c))
 		return -EIO;
-	launch_lock();
 	if (guest_table[number].runs) {
 		turns_end(&guest_table[number]);
 		policy_renew();
@@ -200,11 +199,10 @@ EXPORT_SYMBOL_GPL(spumone_rt_move);
 
 int spumone_rt_priority(int number, u32 priority, struct complaint *c)
 {
-	int ret = launch_check_lost(c) ?: spumone_check_priority(priority, c);
+	int ret = spumone_check_priority(priority, c) ?: launch_lock_all(c);
 
 	if (ret)
 		return ret;
-	launch_lock();
 	turns_priority(&guest_table[number], priority);
 	launch_unlock();
 	return 0;

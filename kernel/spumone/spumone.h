@@ -204,6 +204,7 @@ void launch_remove(struct spumone_cpu *s);
 void launch_leave_all(void);
 bool launch_any(void);
 int launch_check_lost(struct complaint *c);
+int launch_lock_all(struct complaint *c);
 
 /* hotplug.c: CPUs that come and go */
 int hotplug_init(void);
