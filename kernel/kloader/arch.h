@@ -43,7 +43,14 @@ int kloader_arch_parse_image(const void *image, u64 size, struct image *out,
  * length, as snprintf() does.
  */
 int kloader_arch_append_cmdline(struct partition *p, char *buf, size_t len);
-/* Copy the image to its place; write the platform description. */
+/*
+ * Facts for the platform description: the conduit, all about interrupts, and the ranges.
+ * Refused by one that writes it by itself, as is what follows.
+ */
+int kloader_arch_describe(struct partition *p, struct shimos_platform *out, struct complaint *c);
+/* Is this one? */
+int kloader_arch_check_description(const void *description, u32 size, struct complaint *c);
+/* Copy the image to its place; write the platform description, or copy it. */
 int kloader_arch_stage(struct partition *p, struct complaint *c);
 
 /* Let the first CPU enter the image; returns when it has.  May sleep. */

@@ -16,6 +16,7 @@
 
 #define KERNEL_OFFSET	SZ_16M		/* below: boot structures and some RAM */
 #define IMAGE_MAX	SZ_512M
+#define LARGEST_PAGE	SZ_64K		/* of a kernel, on any architecture */
 #define RAM_SLACK	SZ_32M		/* beyond image and initrd, to get going */
 
 /* A page at a time: faster than memcpy() where `rep movsb` is slow. */
@@ -88,12 +89,15 @@ int image_read_kernel(struct file *file, void *to, u64 size, const char *what,
 	return image_read(file, to, size, READING_KEXEC_IMAGE, what, c);
 }
 
-/* From the end of the first range down: shared area, stash, working initrd. */
+/*
+ * From the end of the first range down: shared area, stash, working initrd.  RAM ends where
+ * a page ends, however large the kernel's pages are.
+ */
 static int image_place_files(struct partition *p, u64 kernel, u64 initrd,
 			     struct layout *l, struct complaint *c)
 {
 	u64 size = p->ranges[0].size;
-	u64 files = PAGE_ALIGN(kernel) + 2 * PAGE_ALIGN(initrd);
+	u64 files = PAGE_ALIGN(kernel) + 2 * PAGE_ALIGN(initrd) + description_room() + LARGEST_PAGE;
 
 	if (KERNEL_OFFSET + SHIMOS_SHARED_SIZE + files > size)
 		return shimos_refuse(c, -ENOMEM,
@@ -101,7 +105,8 @@ static int image_place_files(struct partition *p, u64 kernel, u64 initrd,
 				     kernel >> 20, initrd >> 20, p->memory >> 20, size >> 20);
 	l->end = size;
 	l->shared = size - SHIMOS_SHARED_SIZE;
-	l->stash = l->shared - PAGE_ALIGN(kernel) - PAGE_ALIGN(initrd);
+	l->description = l->shared - description_room();
+	l->stash = ALIGN_DOWN(l->description - PAGE_ALIGN(kernel) - PAGE_ALIGN(initrd), LARGEST_PAGE);
 	l->initrd = l->stash - PAGE_ALIGN(initrd);
 	return 0;
 }

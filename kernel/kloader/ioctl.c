@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* /dev/shimos: the calls of uapi/shimos.h. */
+/* /dev/shimos: the calls of uapi/shimos.h, but for those about real-time partitions. */
 #include <linux/capability.h>
 #include <linux/compat.h>
 #include <linux/miscdevice.h>
@@ -10,6 +10,7 @@
 #include <shimos/door.h>
 
 #include "arch.h"
+#include "ioctl.h"
 #include "passthrough.h"
 
 /* An open /dev/shimos. */
@@ -17,7 +18,7 @@ struct session {
 	struct shimos_door_session door;
 };
 
-static int ioctl_check_permission(struct complaint *c)
+int ioctl_check_permission(struct complaint *c)
 {
 	if (!capable(CAP_SYS_RAWIO) || !capable(CAP_SYS_BOOT))
 		return shimos_refuse(c, -EPERM,
@@ -39,9 +40,8 @@ static struct partition *ioctl_find(u32 id, bool next, struct complaint *c)
 	return p;
 }
 
-/* Find a partition and do something with it; @arg is handed on. */
-static int ioctl_with(u32 id, int (*run)(struct partition *p, void *arg, struct complaint *c),
-		      void *arg, struct complaint *c)
+int ioctl_with(u32 id, int (*run)(struct partition *p, void *arg, struct complaint *c),
+	       void *arg, struct complaint *c)
 {
 	struct partition *p = ioctl_find(id, false, c);
 	int ret;
@@ -287,124 +287,33 @@ static int ioctl_wait(void *session, void *data, struct complaint *c)
 	return ioctl_with(arg->id, ioctl_wait_found, arg, c);
 }
 
-static int ioctl_check_rt(const struct partition *p, struct complaint *c)
+static int ioctl_platform_found(struct partition *p, void *data, struct complaint *c)
 {
-	if (p->kind != &kind_rt)
-		return shimos_refuse(c, -EINVAL, "'%s' has CPUs of its own and shares none",
-				     p->name);
-	return 0;
+	struct shimos_platform *arg = data;
+
+	return shimos_door_check_reserved(arg->reserved, c) ?: description_facts(p, arg, c);
 }
 
-static int ioctl_rt_found(struct partition *p, void *data, struct complaint *c)
+static int ioctl_platform(void *session, void *data, struct complaint *c)
 {
-	return ioctl_check_rt(p, c) ?: kind_rt_status(p, data, c);
+	struct shimos_platform *arg = data;
+
+	return ioctl_with(arg->id, ioctl_platform_found, arg, c);
 }
 
-static int ioctl_rt(void *session, void *data, struct complaint *c)
+static int ioctl_describe_found(struct partition *p, void *data, struct complaint *c)
 {
-	struct shimos_rt_status *arg = data;
+	struct shimos_describe *arg = data;
 
-	return ioctl_with(arg->id, ioctl_rt_found, arg, c);
+	return ioctl_check_permission(c) ?: shimos_door_check_reserved(arg->reserved, c) ?:
+	       description_take(p, arg, c);
 }
 
-static int ioctl_rt_latency_found(struct partition *p, void *data, struct complaint *c)
+static int ioctl_describe(void *session, void *data, struct complaint *c)
 {
-	struct shimos_rt_latency *arg = data;
+	struct shimos_describe *arg = data;
 
-	return ioctl_check_rt(p, c) ?: shimos_door_check_reserved(arg->reserved, c) ?:
-	       shimos_door_check_reserved(arg->reserved2, c) ?: kind_rt_latency(p, arg, c);
-}
-
-static int ioctl_rt_latency(void *session, void *data, struct complaint *c)
-{
-	struct shimos_rt_latency *arg = data;
-
-	return ioctl_with(arg->id, ioctl_rt_latency_found, arg, c);
-}
-
-static int ioctl_rt_move_found(struct partition *p, void *data, struct complaint *c)
-{
-	const struct shimos_rt_move *arg = data;
-
-	int ret = ioctl_check_rt(p, c) ?: kind_rt_move(p, arg->cpu, c);
-
-	if (!ret)
-		life_moved(p);
-	return ret;
-}
-
-static int ioctl_rt_move(void *session, void *data, struct complaint *c)
-{
-	struct shimos_rt_move *arg = data;
-
-	return ioctl_check_permission(c) ?: ioctl_with(arg->id, ioctl_rt_move_found, arg, c);
-}
-
-static int ioctl_rt_priority_found(struct partition *p, void *data, struct complaint *c)
-{
-	const struct shimos_rt_priority *arg = data;
-
-	return ioctl_check_rt(p, c) ?: kind_rt_priority(p, arg->priority, c);
-}
-
-static int ioctl_rt_priority(void *session, void *data, struct complaint *c)
-{
-	struct shimos_rt_priority *arg = data;
-
-	return ioctl_check_permission(c) ?: ioctl_with(arg->id, ioctl_rt_priority_found, arg, c);
-}
-
-static int ioctl_rt_vectors_found(struct partition *p, void *data, struct complaint *c)
-{
-	return ioctl_check_rt(p, c) ?: kind_rt_vectors(p, data, c);
-}
-
-static int ioctl_rt_vectors(void *session, void *data, struct complaint *c)
-{
-	struct shimos_rt_vectors *arg = data;
-
-	return ioctl_with(arg->id, ioctl_rt_vectors_found, arg, c);
-}
-
-static int ioctl_host_move(void *session, void *data, struct complaint *c)
-{
-	struct shimos_host_move *arg = data;
-
-	return ioctl_check_permission(c) ?: kind_rt_host_move(arg->cpu, arg->core, c);
-}
-
-static int ioctl_host_priority(void *session, void *data, struct complaint *c)
-{
-	struct shimos_host_priority *arg = data;
-
-	return ioctl_check_permission(c) ?: kind_rt_host_priority(arg->cpu, arg->priority, c);
-}
-
-static int ioctl_host_policy(void *session, void *data, struct complaint *c)
-{
-	struct shimos_host_policy *arg = data;
-
-	return (arg->flags ? ioctl_check_permission(c) : 0) ?: kind_rt_host_policy(arg, c);
-}
-
-static int ioctl_host_cpus(void *session, void *data, struct complaint *c)
-{
-	struct shimos_host_cpus *arg = data;
-
-	return shimos_door_check_reserved(arg->reserved, c) ?: kind_rt_host_cpus(arg);
-}
-
-static int ioctl_rt_check_found(struct partition *p, void *data, struct complaint *c)
-{
-	return ioctl_check_rt(p, c) ?: kind_rt_check(p, data, c);
-}
-
-static int ioctl_rt_check(void *session, void *data, struct complaint *c)
-{
-	struct shimos_rt_check *arg = data;
-
-	arg->pages = arg->changed = 0;
-	return ioctl_with(arg->id, ioctl_rt_check_found, arg, c);
+	return ioctl_with(arg->id, ioctl_describe_found, arg, c);
 }
 
 /* ---- the device ---- */
@@ -432,6 +341,8 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_HOST_POLICY, "host_policy", 0, ioctl_host_policy },
 	{ SHIMOS_IOC_HOST_CPUS, "host_cpus", 0, ioctl_host_cpus },
 	{ SHIMOS_IOC_HOST_PRIORITY, "host_priority", 0, ioctl_host_priority },
+	{ SHIMOS_IOC_PLATFORM, "platform", 0, ioctl_platform },
+	{ SHIMOS_IOC_DESCRIBE, "describe", 0, ioctl_describe },
 };
 
 static const struct shimos_door ioctl_door = {

@@ -41,7 +41,7 @@ static int kind_load(struct partition *p, const struct shimos_load *arg,
 
 static int kind_stage(struct partition *p, struct complaint *c)
 {
-	return image_restage(p, c) ?: kloader_arch_stage(p, c);
+	return image_restage(p, c) ?: description_check(p, c) ?: kloader_arch_stage(p, c);
 }
 
 static u64 kind_busy_ns(struct partition *p)

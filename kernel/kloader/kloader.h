@@ -4,7 +4,7 @@
  * section 2.4).  This header is what its files share.
  *
  * Calls go down: ioctl.c and main.c; partition.c; life.c; kind_linux.c and kind_rt.c; monitor.c;
- * image.c, passthrough.c, console.c; state.c and table.c; cpus.c and memory.c.
+ * description.c; image.c, passthrough.c, console.c; shared.c, state.c and table.c; cpus.c and memory.c.
  */
 #ifndef _KLOADER_H
 #define _KLOADER_H
@@ -29,6 +29,7 @@ struct layout {
 	u64 kernel_room;	/* bytes it needs there while it boots */
 	u64 initrd;		/* working copy, RAM that the kernel frees */
 	u64 stash;		/* pristine copies for a restart, not RAM */
+	u64 description;	/* the last of them, where the caller writes it */
 	u64 shared;		/* struct shimos_shared and areas, not RAM */
 	u64 end;
 };
@@ -147,6 +148,9 @@ struct partition {
 	struct image image;
 	u64 initrd_size;
 	u32 kernel_crc, initrd_crc;
+	u32 description_size;		/* 0: there is none */
+	u32 description_seed;		/* see struct shimos_describe */
+	u32 description_crc;
 	char *cmdline;			/* as handed to the kernel */
 	struct shimos_shared *shared;	/* in its memory, NULL before LOAD */
 	int ikc_kernel;			/* its number for IKC */
@@ -289,6 +293,19 @@ int image_read_kernel(struct file *file, void *to, u64 size, const char *what,
 		      struct complaint *c);
 u32 image_checksum(struct partition *p, u64 offset, u64 size);
 void image_loaded(struct partition *p);
+
+/* description.c: what a partition is told of its platform, where the caller writes that */
+u64 description_room(void);
+int description_facts(struct partition *p, struct shimos_platform *out, struct complaint *c);
+int description_take(struct partition *p, const struct shimos_describe *arg,
+		     struct complaint *c);
+int description_check(struct partition *p, struct complaint *c);
+void description_copy(struct partition *p, u64 offset);
+
+/* shared.c */
+void shared_reset(struct partition *p);
+void shared_publish_bell(struct partition *p);
+void shared_copy_text(char *to, const char *from, size_t size);
 
 /* console.c, memory_file.c */
 int console_open(struct partition *p, struct complaint *c);

@@ -7,7 +7,6 @@
  * by nothing but its platform's reset register.
  */
 #include <linux/cpu.h>
-#include <linux/ctype.h>
 #include <linux/ktime.h>
 #include <linux/rculist.h>
 #include <linux/sched/signal.h>
@@ -31,58 +30,7 @@ static DECLARE_RWSEM(life_gate);
 static bool life_shutting;	/* the host goes down, for good */
 static bool life_sleeping;	/* the host is about to sleep, or does */
 
-/* The peer's text, made safe to print; it may change while we look. */
-static void life_copy_text(char *to, const char *from, size_t size)
-{
-	size_t i;
-
-	for (i = 0; i < size - 1; i++) {
-		char ch = READ_ONCE(from[i]);
-
-		if (!ch)
-			break;
-		to[i] = isascii(ch) && isprint(ch) ? ch : ' ';
-	}
-	to[i] = '\0';
-}
-
 /* ---- starting ---- */
-
-/*
- * Tell it where the host's bell is.  The bell may move meanwhile, and its new place
- * be published by life_bell_moved() before ours: look again afterwards.
- */
-static void life_publish_bell(struct partition *p)
-{
-	u64 place;
-
-	do {
-		place = ikc_bell_get();
-		p->kind->hear(p, place);
-		smp_mb();	/* published before the place is looked at again */
-	} while (place != ikc_bell_get());
-}
-
-static void life_reset_shared(struct partition *p)
-{
-	struct shimos_shared *shared = p->shared;
-	struct shimos_last_log *log = (void *)shared + SHIMOS_LAST_LOG;
-	struct shimos_console_in *in = (void *)shared + SHIMOS_CONSOLE_IN;
-
-	/* the console's output stays: watchers go on reading after a restart */
-	memset(shared, 0, SHIMOS_CONSOLE_OUT);
-	log->length = 0;
-	in->head = in->tail = p->input_head;
-	strscpy(shared->name, p->name, sizeof(shared->name));
-	shared->ikc_area = ikc_host_area();
-	shared->ikc_kernel = p->ikc_kernel;
-	shared->ikc_life = p->ikc_life;
-	shared->watchers = atomic_read(&p->watchers);
-	shared->size = SHIMOS_SHARED_SIZE;
-	shared->version = SHIMOS_SHARED_VERSION;
-	shared->magic = SHIMOS_SHARED_MAGIC;
-	life_publish_bell(p);
-}
 
 /*
  * Give I/O that was under way when it ended some time.  Not under p->mutex: others
@@ -125,7 +73,7 @@ static int life_enter(struct partition *p, struct complaint *c)
 
 	p->ikc_life = ikc_host_up(p->ikc_kernel);
 	mutex_lock(&p->input_mutex);
-	life_reset_shared(p);
+	shared_reset(p);
 	mutex_unlock(&p->input_mutex);
 	ret = p->kind->stage(p, c);
 	if (ret) {
@@ -203,7 +151,7 @@ static int life_start_locked(struct partition *p, u32 flags, struct complaint *c
 	p->starts++;
 	state_set(p, SHIMOS_STARTING);
 	/* it may have moved before life_bell_moved() could see that p is up */
-	life_publish_bell(p);
+	shared_publish_bell(p);
 	if (flags & SHIMOS_START_NO_AGENT)
 		state_set(p, SHIMOS_RUNNING);
 	life_watch_from_elsewhere(p);
@@ -255,7 +203,7 @@ static void life_end(struct partition *p, enum shimos_cause cause)
 	halted = life_halt(p);
 	hrtimer_cancel(&p->watch);
 	p->kind->settle(p);
-	life_copy_text(p->message, p->kind->words(p), sizeof(p->message));
+	shared_copy_text(p->message, p->kind->words(p), sizeof(p->message));
 	p->cause = cause;
 	if (halted)
 		state_set(p, crashed ? SHIMOS_CRASHED : SHIMOS_STOPPED);

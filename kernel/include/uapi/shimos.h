@@ -14,13 +14,14 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define SHIMOS_ABI_VERSION	6
+#define SHIMOS_ABI_VERSION	7
 #define SHIMOS_NAME_LEN		32	/* with the final NUL */
 #define SHIMOS_CMDLINE_LEN	1536	/* what a user may pass, with the NUL */
 #define SHIMOS_ERROR_LEN	512	/* with the final NUL */
 #define SHIMOS_MAX_RANGES	16
 #define SHIMOS_MAX_CPUS		64	/* per partition */
 #define SHIMOS_MAX_PCI		16	/* PCI functions per partition */
+#define SHIMOS_DESCRIPTION_MAX	0x10000	/* bytes */
 
 /* The life of a partition; docs/architecture.md draws the legal steps. */
 enum shimos_state {
@@ -65,6 +66,8 @@ struct shimos_header {
 
 /* The architecture can stop a CPU from outside, whatever it does. */
 #define SHIMOS_CAN_STOP_CPUS	(1U << 0)
+/* What a partition is told of its platform is for the caller to write: SHIMOS_IOC_DESCRIBE. */
+#define SHIMOS_NEEDS_DESCRIPTION	(1U << 1)
 
 /* SHIMOS_IOC_INFO: what this KLoader is and whether this host can serve. */
 struct shimos_info {
@@ -408,6 +411,48 @@ struct shimos_pci {
 	__u32 flags;			/* none defined */
 };
 
+/* How the firmware is called. */
+#define SHIMOS_CONDUIT_HVC	1
+#define SHIMOS_CONDUIT_SMC	2
+
+/*
+ * SHIMOS_IOC_PLATFORM: what the platform description of a partition that has a kernel must say
+ * (arm64: a device tree).  Refused where the architecture writes it by itself.
+ */
+struct shimos_platform {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 conduit;			/* out: SHIMOS_CONDUIT_* */
+	__u64 shared;			/* out: physical address of the area shared with the agent */
+	__u64 shared_size;		/* out: bytes, as all sizes */
+	__u64 initrd;			/* out: physical address, 0: none */
+	__u64 initrd_size;
+	__u64 distributor;		/* out: what it takes for the GIC's */
+	__u64 distributor_size;
+	__u64 redistributors;		/* out: the first frame */
+	__u64 redistributors_size;
+	__u32 timer[4];			/* out: PPIs: secure, non-secure, virtual, hypervisor; 0: none */
+	__u32 timer_flags;		/* out: their trigger, as a device tree has it */
+	__u32 cpu_count;
+	__u64 cpus[SHIMOS_MAX_CPUS];	/* out: hardware ids, in the order of the status' cpus */
+	__u32 range_count;
+	__u32 reserved;
+	struct shimos_range ranges[SHIMOS_MAX_RANGES];	/* out: RAM; the rest is not the kernel's */
+};
+
+/*
+ * SHIMOS_IOC_DESCRIBE: give a partition that has a kernel and does not run its platform
+ * description.  It is kept, and each start begins with a copy.
+ */
+struct shimos_describe {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 size;			/* bytes, at most SHIMOS_DESCRIPTION_MAX */
+	__u64 description;		/* pointer */
+	__u32 seed;			/* where each start puts 8 random bytes; 0: nowhere */
+	__u32 reserved;
+};
+
 #define SHIMOS_IOC_MAGIC	0xB7
 #define SHIMOS_IOC_INFO		_IOWR(SHIMOS_IOC_MAGIC, 0, struct shimos_info)
 #define SHIMOS_IOC_ERROR	_IOWR(SHIMOS_IOC_MAGIC, 1, struct shimos_error)
@@ -447,5 +492,7 @@ struct shimos_pci {
 #define SHIMOS_IOC_HOST_CPUS	_IOWR(SHIMOS_IOC_MAGIC, 20, struct shimos_host_cpus)
 #define SHIMOS_IOC_HOST_POLICY	_IOWR(SHIMOS_IOC_MAGIC, 21, struct shimos_host_policy)
 #define SHIMOS_IOC_HOST_PRIORITY _IOW(SHIMOS_IOC_MAGIC, 22, struct shimos_host_priority)
+#define SHIMOS_IOC_PLATFORM	_IOWR(SHIMOS_IOC_MAGIC, 23, struct shimos_platform)
+#define SHIMOS_IOC_DESCRIBE	_IOW(SHIMOS_IOC_MAGIC, 24, struct shimos_describe)
 
 #endif

@@ -48,7 +48,7 @@ struct shimos_shared {
 	__u32 request;		/* enum shimos_request */
 	__u32 watchers;		/* ring for console output if not 0 */
 	__u64 host_bell;	/* SHIMOS_BELL */
-	__u32 stop;		/* 1: CPUs that get an NMI shall stand still */
+	__u32 stop;		/* 1: CPUs that are interrupted for it shall stand still */
 
 	/* the agent's */
 	__u32 agent_version __attribute__((aligned(64)));

@@ -136,6 +136,22 @@ int kloader_arch_parse_image(const void *image, u64 size, struct image *out,
 	return shimos_refuse(c, -ENOEXEC, "the file is no x86-64 Linux kernel: neither bzImage nor ELF");
 }
 
+static int x86_refuse_description(struct complaint *c)
+{
+	return shimos_refuse(c, -EOPNOTSUPP,
+			     "on x86, KLoader itself describes a partition's platform, by ACPI tables");
+}
+
+int kloader_arch_describe(struct partition *p, struct shimos_platform *out, struct complaint *c)
+{
+	return x86_refuse_description(c);
+}
+
+int kloader_arch_check_description(const void *description, u32 size, struct complaint *c)
+{
+	return x86_refuse_description(c);
+}
+
 int kloader_arch_stage(struct partition *p, struct complaint *c)
 {
 	int ret = x86_write_boot_params(p, c);
