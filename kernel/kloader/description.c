@@ -10,6 +10,7 @@
 #include "arch.h"
 
 #define SEED_LEN	sizeof(u64)
+#define START_LEN	10
 
 static bool description_needed(void)
 {
@@ -74,8 +75,19 @@ static int description_keep(struct partition *p, const void *description,
 	memcpy(partition_at(p, p->layout.description), description, arg->size);
 	p->description_size = arg->size;
 	p->description_seed = arg->seed;
+	p->description_start = arg->start;
 	p->description_crc = image_checksum(p, p->layout.description, arg->size);
 	return 0;
+}
+
+static int description_check_place(const struct shimos_describe *arg, u32 at, u32 len,
+				   struct complaint *c)
+{
+	if (!at || (u64)at + len <= arg->size)
+		return 0;
+	return shimos_refuse(c, -EINVAL,
+			     "what changes with each start, %u bytes at %u, is not inside of the platform description's %u",
+			     len, at, arg->size);
 }
 
 /**
@@ -97,10 +109,10 @@ int description_take(struct partition *p, const struct shimos_describe *arg,
 	if (!arg->size || arg->size > SHIMOS_DESCRIPTION_MAX)
 		return shimos_refuse(c, -EINVAL, "a platform description has 1 to %u bytes, not %u",
 				     SHIMOS_DESCRIPTION_MAX, arg->size);
-	if (arg->seed && (u64)arg->seed + SEED_LEN > arg->size)
-		return shimos_refuse(c, -EINVAL,
-				     "the place for random bytes, %u, is not inside of the platform description's %u bytes",
-				     arg->seed, arg->size);
+	ret = description_check_place(arg, arg->seed, SEED_LEN, c) ?:
+	      description_check_place(arg, arg->start, START_LEN, c);
+	if (ret)
+		return ret;
 	description = memdup_user(u64_to_user_ptr(arg->description), arg->size);
 	if (IS_ERR(description))
 		return shimos_refuse(c, PTR_ERR(description), "cannot read the platform description");
@@ -130,8 +142,13 @@ int description_check(struct partition *p, struct complaint *c)
 /* Copy it to where the kernel finds it: @offset from the start of its memory.  p->mutex. */
 void description_copy(struct partition *p, u64 offset)
 {
+	char number[START_LEN + 1];
+
 	memcpy(partition_at(p, offset), partition_at(p, p->layout.description),
 	       p->description_size);
 	if (p->description_seed)
 		get_random_bytes(partition_at(p, offset + p->description_seed), SEED_LEN);
+	snprintf(number, sizeof(number), "%0*u", START_LEN, p->starts + 1);
+	if (p->description_start)
+		memcpy(partition_at(p, offset + p->description_start), number, START_LEN);
 }

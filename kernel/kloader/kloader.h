@@ -149,7 +149,7 @@ struct partition {
 	u64 initrd_size;
 	u32 kernel_crc, initrd_crc;
 	u32 description_size;		/* 0: there is none */
-	u32 description_seed;		/* see struct shimos_describe */
+	u32 description_seed, description_start;	/* see struct shimos_describe */
 	u32 description_crc;
 	char *cmdline;			/* as handed to the kernel */
 	struct shimos_shared *shared;	/* in its memory, NULL before LOAD */

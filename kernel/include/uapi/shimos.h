@@ -450,7 +450,7 @@ struct shimos_describe {
 	__u32 size;			/* bytes, at most SHIMOS_DESCRIPTION_MAX */
 	__u64 description;		/* pointer */
 	__u32 seed;			/* where each start puts 8 random bytes; 0: nowhere */
-	__u32 reserved;
+	__u32 start;			/* where each puts its number, 10 decimal digits; 0: nowhere */
 };
 
 #define SHIMOS_IOC_MAGIC	0xB7
