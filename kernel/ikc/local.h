@@ -19,7 +19,7 @@
 struct complaint;
 struct ikc_channel;
 
-/* ---- arch/x86/bell.c: what an architecture provides ---- */
+/* ---- arch/x86/bell.c, arch/arm64/bell.c: what an architecture provides ---- */
 
 /**
  * struct ikc_arch_bell_user - whom the architecture tells

@@ -149,7 +149,7 @@ struct ikc_facts {
 	__u32 life;		/* counts starts, 1 to 65535, then from 1 again */
 	__u32 incarnation;	/* counts the kernels that have had this number */
 	__u32 cpus;		/* 0 for the host: all that are no other kernel's */
-	__u64 cpu[IKC_MAX_CPUS];	/* hardware ids: the APIC id on x86 */
+	__u64 cpu[IKC_MAX_CPUS];	/* hardware ids: the APIC id on x86, MPIDR on arm64 */
 	__u64 bell;		/* SHIMOS_BELL, of one that shares a CPU of the host's; or 0 */
 	__u32 ranges;
 	__u32 flags;		/* IKC_FACT_* */
