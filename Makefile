@@ -33,7 +33,7 @@ STUBS = linux/bits.h linux/cc_platform.h linux/compiler.h linux/cpumask.h linux/
 	linux/workqueue.h asm/cpufeature.h asm/msr.h asm/tsc.h
 UNIT = $(wildcard tests/host/unit/*.c) \
 	$(addprefix kernel/kloader/arch/x86/,aml.c bzimage.c elf.c cmdline.c) \
-	kernel/common/complaint.c kernel/spumone/guest_elf.c kernel/spumone/arch/x86/identity.c
+	kernel/kloader/cmdline.c kernel/common/complaint.c kernel/spumone/guest_elf.c kernel/spumone/arch/x86/identity.c
 
 .PHONY: check
 check: ## unit tests of the modules' pure code in user space, with sanitizers

@@ -25,7 +25,7 @@ int agent_console_init(void);
 void agent_console_exit(void);
 void agent_console_rang(void);		/* hard interrupt: there may be input */
 
-/* What an architecture provides; see arch/x86/arch.c. */
+/* What an architecture provides; see arch/.../arch.c. */
 int agent_arch_find_shared(u64 *addr, u64 *size);
 /*
  * Catch restarts that pass all notifiers by, as sysrq-b does, and call @end with

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What an architecture provides: how it boots and stops kernels.  Resolved at link
- * time; see arch/x86/arch.c.
+ * time; see arch/.../arch.c.
  */
 #ifndef _KLOADER_ARCH_H
 #define _KLOADER_ARCH_H
@@ -24,6 +24,8 @@ u32 kloader_arch_capabilities(void);
 int kloader_arch_check_cpu(unsigned int cpu, struct complaint *c);
 /* The id that the hardware knows a CPU by. */
 u64 kloader_arch_hardware_id(unsigned int cpu);
+/* Can partitions have PCI devices at all? */
+int kloader_arch_check_devices(struct complaint *c);
 /* Can a partition find this device and get its interrupts? */
 int kloader_arch_check_pci(struct pci_dev *pdev, struct complaint *c);
 /* May the user pass this command line? */

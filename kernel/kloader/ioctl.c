@@ -168,7 +168,8 @@ static int ioctl_pci_found(struct partition *p, void *data, struct complaint *c)
 		return shimos_refuse(c, -EINVAL, "'%s' shares a CPU and can have no device",
 				     p->name);
 	return ioctl_check_permission(c) ?: shimos_door_check_flags(arg->flags, 0, c) ?:
-	       shimos_door_check_reserved(arg->reserved, c) ?: passthrough_give(p, arg, c);
+	       shimos_door_check_reserved(arg->reserved, c) ?: kloader_arch_check_devices(c) ?:
+	       passthrough_give(p, arg, c);
 }
 
 static int ioctl_pci(void *session, void *data, struct complaint *c)

@@ -333,6 +333,16 @@ static u64 kind_rt_bell(struct partition *p)
 	return spumone_rt_bell(p->cpus[0]);
 }
 
+void kind_rt_share(unsigned int chunk, u64 physical)
+{
+	spumone_rt_share(chunk, physical);
+}
+
+void kind_rt_unshare(void)
+{
+	spumone_rt_unshare();
+}
+
 /* ---- how it shares ---- */
 
 static u64 kind_rt_busy_ns(struct partition *p)

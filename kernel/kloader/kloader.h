@@ -239,7 +239,7 @@ void life_lost(struct partition *p);
 /* kind_linux.c: a stock Linux on CPUs and memory of its own */
 extern const struct partition_kind kind_linux;
 
-/* kind_rt.c: a real-time program that shares a CPU with the host */
+/* kind_rt.c: a real-time program that shares a CPU with the host; or none_rt.c: there are none */
 extern const struct partition_kind kind_rt;
 int kind_rt_status(struct partition *p, struct shimos_rt_status *out, struct complaint *c);
 int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct complaint *c);
@@ -253,6 +253,9 @@ int kind_rt_vectors(struct partition *p, struct shimos_rt_vectors *out, struct c
 int kind_rt_check(struct partition *p, struct shimos_rt_check *out, struct complaint *c);
 /* The layer's number of it. */
 int kind_rt_number(const struct partition *p);
+/* IKC's area has one more chunk; it goes. */
+void kind_rt_share(unsigned int chunk, u64 physical);
+void kind_rt_unshare(void);
 
 /* monitor.c: real-time partitions that watch others */
 int monitor_create(struct partition *p, struct complaint *c);
@@ -293,6 +296,18 @@ int image_read_kernel(struct file *file, void *to, u64 size, const char *what,
 		      struct complaint *c);
 u32 image_checksum(struct partition *p, u64 offset, u64 size);
 void image_loaded(struct partition *p);
+
+/* cmdline.c */
+struct cmdline_refused {
+	const char *name;	/* of a parameter, with underscores */
+	const char *reason;
+};
+
+int cmdline_check(const char *cmdline, const struct cmdline_refused *refused, size_t count,
+		  struct complaint *c);
+const char *cmdline_next_word(const char **at, size_t *len);
+size_t cmdline_name_length(const char *word, size_t len);
+bool cmdline_same_name(const char *word, size_t len, const char *name);
 
 /* description.c: what a partition is told of its platform, where the caller writes that */
 u64 description_room(void);

@@ -4,7 +4,6 @@
 #include <linux/reboot.h>
 #include <linux/suspend.h>
 #include <shimos/ikc.h>
-#include <shimos/spumone.h>
 
 #include "arch.h"
 #include "passthrough.h"
@@ -17,7 +16,7 @@ static const struct ikc_bell_user kloader_bell = {
 /* Those who see no more memory than they are shown see IKC's area. */
 static void kloader_share(unsigned int chunk, u64 physical)
 {
-	spumone_rt_share(chunk, physical);
+	kind_rt_share(chunk, physical);
 	kloader_arch_share(chunk, physical);
 }
 
@@ -87,7 +86,7 @@ exit_passthrough:
 exit_ikc:
 	ikc_host_exit();
 unshare:
-	spumone_rt_unshare();
+	kind_rt_unshare();
 	ikc_bell_close();
 exit_sysfs:
 	sysfs_exit();
@@ -106,7 +105,7 @@ static void __exit kloader_exit(void)
 	ioctl_exit();
 	passthrough_exit();
 	ikc_host_exit();
-	spumone_rt_unshare();
+	kind_rt_unshare();
 	ikc_bell_close();
 	sysfs_exit();
 	cpus_exit();

@@ -21,7 +21,8 @@
 
 #define ALIGN_PFN	(MEMORY_ALIGN >> PAGE_SHIFT)
 #define PART_PFN	(SZ_64M >> PAGE_SHIFT)	/* least for one worker */
-#define PART_ALIGN_PFN	(SZ_16M >> PAGE_SHIFT)	/* above the buddy allocator's */
+/* above the buddy allocator's blocks, which large pages make larger */
+#define PART_ALIGN_PFN	max_t(unsigned long, SZ_16M >> PAGE_SHIFT, pageblock_nr_pages)
 #define SMALLEST	SZ_32M		/* of several ranges */
 #define FIRST_SMALLEST	SZ_64M		/* the one with the kernel in it */
 #define HOST_KEEPS	SZ_128M		/* available memory the host is left */
@@ -161,6 +162,12 @@ static int memory_take_in_zone(struct zone *zone, u64 size, struct shimos_range 
 	}
 }
 
+/* All that devices with few address lines can reach, on machines that may have some. */
+static bool memory_is_scarce(const struct zone *zone)
+{
+	return zone_end_pfn(zone) <= PFN_DOWN(SZ_16M);
+}
+
 static int memory_take_on_node(int nid, u64 size, struct shimos_range *out)
 {
 	int i, ret;
@@ -170,10 +177,8 @@ static int memory_take_on_node(int nid, u64 size, struct shimos_range *out)
 
 		if (!populated_zone(zone))
 			continue;
-#ifdef CONFIG_ZONE_DMA
-		if (i == ZONE_DMA)
+		if (memory_is_scarce(zone))
 			continue;
-#endif
 		ret = memory_take_in_zone(zone, size, out);
 		if (ret != -ENOSPC)
 			return ret;

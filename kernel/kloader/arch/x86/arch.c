@@ -83,6 +83,11 @@ int kloader_arch_check_cpu(unsigned int cpu, struct complaint *c)
 	return 0;
 }
 
+int kloader_arch_check_devices(struct complaint *c)
+{
+	return 0;
+}
+
 int kloader_arch_create(struct partition *p, struct complaint *c)
 {
 	struct x86_partition *x = kzalloc(sizeof(*x), GFP_KERNEL);

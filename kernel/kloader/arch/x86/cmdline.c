@@ -3,7 +3,6 @@
  * Kernel command lines on x86: the host's, which must forbid broadcasts, and a
  * partition's, which must say what containment needs and nothing against it.
  */
-#include <linux/ctype.h>
 #include <linux/fs.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -17,84 +16,15 @@
 static bool x86_ipi_broadcast_off, x86_tsc_reliable;
 
 /* Parameters that KLoader sets itself, or that would undo what it relies on. */
-static const struct {
-	const char *name;
-	const char *reason;
-} cmdline_refused[] = {
+static const struct cmdline_refused x86_cmdline_refused[] = {
 #define REFUSED(name, reason)	{ name, reason },
 #include "refused.h"
 #undef REFUSED
 };
 
-/* A quote that is left open would swallow what containment adds behind it. */
-static bool cmdline_has_open_quote(const char *cmdline)
-{
-	bool open = false;
-
-	for (; *cmdline; cmdline++)
-		if (*cmdline == '"')
-			open = !open;
-	return open;
-}
-
-static bool cmdline_same_name(const char *word, size_t len, const char *name)
-{
-	size_t i;
-
-	if (strlen(name) != len)
-		return false;
-	for (i = 0; i < len; i++)	/* the kernel takes - for _ */
-		if ((word[i] == '-' ? '_' : word[i]) != name[i])
-			return false;
-	return true;
-}
-
-/*
- * The next word behind @at, which may have quotes in it; NULL at the end.  Any space
- * ends it, tabs and line feeds included, as in the kernel's next_arg().
- */
-static const char *cmdline_next_word(const char **at, size_t *len)
-{
-	const char *start = skip_spaces(*at), *end;
-	bool quoted = false;
-
-	for (end = start; *end && (quoted || !isspace(*end)); end++)
-		if (*end == '"')
-			quoted = !quoted;
-	*at = end;
-	*len = end - start;
-	return *len ? start : NULL;
-}
-
-static size_t cmdline_name_length(const char *word, size_t len)
-{
-	const char *equals = memchr(word, '=', len);
-
-	return equals ? equals - word : len;
-}
-
 int kloader_arch_check_cmdline(const char *cmdline, struct complaint *c)
 {
-	const char *word;
-	size_t len;
-	int i;
-
-	if (cmdline_has_open_quote(cmdline))
-		return shimos_refuse(c, -EINVAL, "the command line has a quote that is not closed");
-	while ((word = cmdline_next_word(&cmdline, &len))) {
-		if (len == 2 && !memcmp(word, "--", 2))
-			return shimos_refuse(c, -EINVAL,
-					     "the command line ends in '--', which would hide what containment adds behind it");
-		if (*word == '"') {	/* "name=value" */
-			word++;
-			len--;
-		}
-		for (i = 0; i < ARRAY_SIZE(cmdline_refused); i++)
-			if (cmdline_same_name(word, cmdline_name_length(word, len), cmdline_refused[i].name))
-				return shimos_refuse(c, -EINVAL, "the command line must not set '%s': %s",
-						     cmdline_refused[i].name, cmdline_refused[i].reason);
-	}
-	return 0;
+	return cmdline_check(cmdline, x86_cmdline_refused, ARRAY_SIZE(x86_cmdline_refused), c);
 }
 
 /* Before 6.9 the dummy APIC id would be taken for a CPU that does not answer. */
