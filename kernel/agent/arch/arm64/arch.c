@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The agent on arm64: the device tree says where the shared area is; the log's dump tells of
- * the one way to restart that no notifier announces; and each CPU switches itself off, by the
- * firmware, when it is over or when KLoader interrupts it for that.
+ * the one way to restart that no notifier announces, and handlers of all ways are the net below;
+ * each CPU switches itself off, by the firmware, when it is over or when KLoader interrupts it
+ * for that.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/interrupt.h>
@@ -10,6 +11,7 @@
 #include <linux/of.h>
 #include <linux/of_address.h>
 #include <linux/percpu.h>
+#include <linux/reboot.h>
 #include <asm/sysreg.h>
 #include <shimos/arm64_psci.h>
 #include <shimos/arm64_sgi.h>
@@ -21,6 +23,9 @@
 /* Its fields of the table's address, which can be longer than the other fields leave room for. */
 #define ARM64_TTBR_LOW	GENMASK_ULL(47, 6)
 #define ARM64_TTBR_HIGH	GENMASK_ULL(5, 2)
+
+/* Before the firmware's own handlers, if there are any. */
+#define ARM64_OFF_FIRST	255
 
 static enum arm_smccc_conduit arm64_conduit;
 
@@ -44,13 +49,14 @@ int agent_arch_find_shared(u64 *addr, u64 *size)
 
 /* ---- restarts ---- */
 
-static void (*arm64_restart_end)(enum shimos_cause cause);
+static void (*arm64_end)(enum shimos_cause cause);
+static struct sys_off_handler *arm64_restart, *arm64_power_off;
 
-/* An emergency's restart, as by sysrq-b, dumps the log first; what follows stops no CPU. */
+/* An emergency's restart, as by sysrq-b, dumps the log first: then all CPUs still hear. */
 static void arm64_on_dump(COMPAT_KMSG_DUMP_ARGS)
 {
 	if (COMPAT_KMSG_DUMP_REASON == KMSG_DUMP_EMERG)
-		arm64_restart_end(SHIMOS_CAUSE_REBOOT);
+		arm64_end(SHIMOS_CAUSE_REBOOT);
 }
 
 static struct kmsg_dumper arm64_dumper = {
@@ -58,10 +64,46 @@ static struct kmsg_dumper arm64_dumper = {
 	.max_reason	= KMSG_DUMP_EMERG,
 };
 
+/* Whatever comes so far; by then the other CPUs are in a loop of their kernel's. */
+static int arm64_on_off(struct sys_off_data *data)
+{
+	arm64_end(data->mode == SYS_OFF_MODE_RESTART ? SHIMOS_CAUSE_REBOOT :
+						       SHIMOS_CAUSE_POWEROFF);
+	return NOTIFY_DONE;
+}
+
+static void arm64_unregister(struct sys_off_handler **handler)
+{
+	if (*handler)
+		unregister_sys_off_handler(*handler);
+	*handler = NULL;
+}
+
+static int arm64_register(enum sys_off_mode mode, struct sys_off_handler **handler)
+{
+	struct sys_off_handler *made = register_sys_off_handler(mode, ARM64_OFF_FIRST, arm64_on_off,
+							    NULL);
+
+	if (IS_ERR(made))
+		return PTR_ERR(made);
+	*handler = made;
+	return 0;
+}
+
+/* A kernel that nobody can switch off takes each power-off for a halt. */
 int agent_arch_catch_restart(void (*end)(enum shimos_cause cause))
 {
-	arm64_restart_end = end;
-	return kmsg_dump_register(&arm64_dumper);
+	int ret;
+
+	arm64_end = end;
+	ret = arm64_register(SYS_OFF_MODE_RESTART, &arm64_restart) ?:
+	      arm64_register(SYS_OFF_MODE_POWER_OFF, &arm64_power_off) ?:
+	      kmsg_dump_register(&arm64_dumper);
+	if (ret) {
+		arm64_unregister(&arm64_power_off);
+		arm64_unregister(&arm64_restart);
+	}
+	return ret;
 }
 
 /* ---- standing still ---- */
@@ -127,7 +169,7 @@ dispose:
 	return ret;
 }
 
-/* The second is called for what has not been caught, too: it says so and does nothing. */
+/* Also called when nothing has been caught: all say so and do nothing. */
 void agent_arch_release(void)
 {
 	if (arm64_stop) {
@@ -137,6 +179,8 @@ void agent_arch_release(void)
 	}
 	arm64_stop = NULL;
 	kmsg_dump_unregister(&arm64_dumper);
+	arm64_unregister(&arm64_power_off);
+	arm64_unregister(&arm64_restart);
 }
 
 /* The firmware does not come back from it. */
