@@ -115,7 +115,8 @@ int description_take(struct partition *p, const struct shimos_describe *arg,
 		return ret;
 	description = memdup_user(u64_to_user_ptr(arg->description), arg->size);
 	if (IS_ERR(description))
-		return shimos_refuse(c, PTR_ERR(description), "cannot read the platform description");
+		return shimos_refuse(c, PTR_ERR(description),
+				     "cannot read the platform description");
 	mutex_lock(&p->mutex);
 	ret = description_keep(p, description, arg, c);
 	mutex_unlock(&p->mutex);

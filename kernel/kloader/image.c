@@ -106,7 +106,8 @@ static int image_place_files(struct partition *p, u64 kernel, u64 initrd,
 	l->end = size;
 	l->shared = size - SHIMOS_SHARED_SIZE;
 	l->description = l->shared - description_room();
-	l->stash = ALIGN_DOWN(l->description - PAGE_ALIGN(kernel) - PAGE_ALIGN(initrd), LARGEST_PAGE);
+	l->stash = ALIGN_DOWN(l->description - PAGE_ALIGN(kernel) - PAGE_ALIGN(initrd),
+			      LARGEST_PAGE);
 	l->initrd = l->stash - PAGE_ALIGN(initrd);
 	return 0;
 }

@@ -4,7 +4,8 @@
  * section 2.4).  This header is what its files share.
  *
  * Calls go down: ioctl.c and main.c; partition.c; life.c; kind_linux.c and kind_rt.c; monitor.c;
- * description.c; image.c, passthrough.c, console.c; shared.c, state.c and table.c; cpus.c and memory.c.
+ * description.c; image.c, cmdline.c, passthrough.c, console.c; shared.c, state.c and table.c;
+ * cpus.c and memory.c.
  */
 #ifndef _KLOADER_H
 #define _KLOADER_H

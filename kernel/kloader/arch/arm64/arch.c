@@ -11,7 +11,8 @@
 #include "arch.h"
 #include "arm64.h"
 
-const char kloader_arch_iommu_advice[] = "boot the host with iommu.passthrough=1";
+const char kloader_arch_iommu_advice[] =
+	"boot the host with iommu.passthrough=1";
 
 /* What a device tree begins with, and where it says how long it is; both big-endian. */
 #define ARM64_TREE_MAGIC	0xd00dfeed

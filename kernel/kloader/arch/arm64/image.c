@@ -27,7 +27,7 @@ static const struct {
 } image_others[] = {
 	{ 0, 2, "\x1f\x8b", "compressed by gzip: unpack it by `zcat`" },
 	{ 0, 4, "\x28\xb5\x2f\xfd", "compressed by zstd: unpack it by `zstd -dc`" },
-	{ 0, 6, "\xfd" "7zXZ", "compressed by xz: unpack it by `xz -dc`" },
+	{ 0, 6, "\xfd\x37zXZ", "compressed by xz: unpack it by `xz -dc`" },
 	{ 0, 4, "\x02\x21\x4c\x18", "compressed by lz4: unpack it by `lz4 -dc`" },
 	{ 4, 4, "zimg", "compressed in a program for UEFI: unpack it first" },
 	{ BZIMAGE_MAGIC_AT, 4, "HdrS", "for x86, and this machine is an arm64 one" },
@@ -66,7 +66,8 @@ static int image_check_pages(u64 flags, struct complaint *c)
 	}
 	if (known)
 		return 0;
-	return shimos_refuse(c, -ENOEXEC, "the kernel has pages of %u KiB, which this machine's CPUs do not know",
+	return shimos_refuse(c, -ENOEXEC,
+			     "the kernel has pages of %u KiB, which this machine's CPUs do not know",
 			     kib);
 }
 
@@ -101,11 +102,14 @@ int kloader_arch_parse_image(const void *image, u64 size, struct image *out,
 		return image_refuse_other(image, size, c);
 	flags = le64_to_cpu(h->flags);
 	if (arm64_image_flag_field(flags, ARM64_IMAGE_FLAG_BE))
-		return shimos_refuse(c, -ENOEXEC, "the kernel is a big-endian one; a little-endian kernel is needed");
+		return shimos_refuse(c, -ENOEXEC,
+				     "the kernel is a big-endian one; a little-endian kernel is needed");
 	if (h->text_offset || !h->image_size)
-		return shimos_refuse(c, -ENOEXEC, "the kernel is older than Linux 5.8, which is needed");
+		return shimos_refuse(c, -ENOEXEC,
+				     "the kernel is older than Linux 5.8, which is needed");
 	if (le64_to_cpu(h->image_size) > IMAGE_MAX_ROOM || le64_to_cpu(h->image_size) < size)
-		return shimos_refuse(c, -ENOEXEC, "the kernel's header makes no sense: %llu bytes of a file that need %llu bytes of memory",
+		return shimos_refuse(c, -ENOEXEC,
+				     "the kernel's header makes no sense: a file of %llu bytes, and memory of %llu",
 				     size, le64_to_cpu(h->image_size));
 	out->align = SZ_2M;
 	out->room = le64_to_cpu(h->image_size);

@@ -120,7 +120,8 @@ static void poison_table(struct poison_walk *w, u64 table, u32 entries, int leve
 				poison_table(w, poison_target(w, descriptor),
 					     BIT(w->granule - 3), level + 1);
 		} else if (!(descriptor & POISON_PXN)) {
-			poison_code(w, poison_target(w, descriptor), BIT_ULL(poison_shift(w, level)));
+			poison_code(w, poison_target(w, descriptor),
+				    BIT_ULL(poison_shift(w, level)));
 		}
 	}
 	cond_resched();
