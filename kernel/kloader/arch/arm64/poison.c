@@ -41,8 +41,8 @@
 struct poison_walk {
 	struct partition *p;
 	unsigned int granule;	/* bits of an address inside of a page */
-	u32 tables_left;	/* to look at, so that it ends */
-	u32 pages;		/* of code that were found */
+	/* What is still looked at, so that it ends: no kernel has as much. */
+	u64 tables_left, pages_left;
 };
 
 /* Wherever in it a CPU is, or comes to. */
@@ -84,10 +84,10 @@ static void poison_code(struct poison_walk *w, u64 start, u64 size)
 
 	for (at = start; at < start + size; at += POISON_PAGE) {
 		page = poison_find(w->p, at, POISON_PAGE);
-		if (!page)
+		if (!page || !w->pages_left)
 			return;
 		poison_page(page);
-		w->pages++;
+		w->pages_left--;
 	}
 }
 
@@ -148,7 +148,8 @@ bool arm64_poison_mapped(struct partition *p)
 	struct poison_walk w = {
 		.p = p,
 		.granule = poison_granule(control),
-		.tables_left = (p->memory >> PAGE_SHIFT) / 256 + 1024,
+		.tables_left = p->memory / SZ_1M + 1024,
+		.pages_left = p->memory / POISON_PAGE,
 	};
 	unsigned int bits = 64 - FIELD_GET(TCR_T1SZ_MASK, control), levels;
 
@@ -158,7 +159,7 @@ bool arm64_poison_mapped(struct partition *p)
 	poison_table(&w, tables, BIT(bits - poison_shift(&w, POISON_LAST_LEVEL + 1 - levels)),
 		     POISON_LAST_LEVEL + 1 - levels);
 	arm64_cache_forget_code();
-	return w.pages;
+	return w.pages_left < p->memory / POISON_PAGE;
 }
 
 /* ---- by the image ---- */
