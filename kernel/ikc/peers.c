@@ -306,11 +306,13 @@ void ikc_peers_look(void)
 void ikc_peers_looking(void)
 {
 	WRITE_ONCE(ikc_events_seen, READ_ONCE(ikc_entry(ikc_self.number)->events));
-	smp_mb();	/* what is counted later makes the work run again */
+	smp_mb();	/* pairs with the one in ikc_poke(): what is counted later makes it run again */
 }
 
 void ikc_poke(unsigned int kernel)
 {
+	/* what there is to see before the count: pairs with the one in ikc_peers_looking() */
+	smp_mb__before_atomic();
 	atomic_inc((atomic_t *)&ikc_entry(kernel)->events);
 	if (kernel == ikc_self.number)
 		ikc_peers_look();

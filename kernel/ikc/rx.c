@@ -88,7 +88,8 @@ static void ikc_rx_free(struct ikc_rx *rx)
 
 bool ikc_rx_attached(const struct ikc_rx *rx)
 {
-	return READ_ONCE(ikc_port(ikc_self.number, rx->sender, rx->queue)->attached) ==
+	/* pairs with the release in ikc_tx_detach(): all that it wrote is seen after that */
+	return smp_load_acquire(&ikc_port(ikc_self.number, rx->sender, rx->queue)->attached) ==
 	       rx->offset;
 }
 

@@ -103,7 +103,7 @@ int ikc_tx_attach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue,
 	return 0;
 
 let_go:
-	/* pairs with the look of the receiver, who may then free the ring */
+	/* as in ikc_tx_detach() */
 	smp_store_release(&port->attached, 0);
 	ikc_poke(kernel);	/* the receiver may wait for it */
 	return ret;
@@ -120,7 +120,7 @@ void ikc_tx_detach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 	was = tx->offset;
 	tx->offset = 0;
 	tx->user = NULL;
-	if (was)	/* pairs as above: what was written comes before it is freed */
+	if (was)	/* pairs with the acquire in ikc_rx_attached(), who may then free the ring */
 		smp_store_release(&port->attached, 0);
 	raw_spin_unlock_irqrestore(&tx->lock, flags);
 	if (was) {

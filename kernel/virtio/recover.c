@@ -51,6 +51,7 @@ void recover_fail_taken(struct dead_ring *r)
 	s->completing = 0;
 	/* taken, but not counted yet */
 	if (s->next != vq_get16(&r->avail->idx)) {
+		virt_rmb();	/* pairs with the driver's before avail->idx: it may add more */
 		head = vq_get16(&r->avail->ring[s->next & (r->size - 1)]);
 		if (head < r->size && s->taken[head])
 			s->next++;

@@ -49,11 +49,20 @@ void *user_memory_at(const struct user_memory *m, u64 addr, u64 len)
 
 /* ---- driver ---- */
 
+/* Of the driver that was opened last: recover.c is that kernel's own. */
+static const struct user_memory *own_memory;
+
+void *phys_to_virt(u64 addr)
+{
+	return user_memory_at(own_memory, addr, 1);
+}
+
 void driver_open(struct driver *d, u32 size, u64 features, u16 position)
 {
 	unsigned int i;
 
 	memset(d, 0, sizeof(*d));
+	own_memory = &d->memory;
 	d->size = size;
 	d->features = features;
 	d->queue.size = size;

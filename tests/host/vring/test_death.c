@@ -163,11 +163,6 @@ static const struct program {
 
 /* ---- after the end ---- */
 
-void *phys_to_virt(u64 addr)
-{
-	return user_memory_at(&d.memory, addr, 1);
-}
-
 /* Every request is answered; the driver tells of each new one, and it is, too. */
 static void answer_all(void)
 {

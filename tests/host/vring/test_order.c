@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * In what order vqueue.c looks at a ring and writes to it.  This machine may keep an
+ * In what order vqueue.c and recover.c look at a ring and write to it.  This machine may keep an
  * order that nobody asked for, so the barriers themselves are looked at.
  */
 #include "test.h"
@@ -35,7 +35,7 @@ static void barrier(enum barrier kind)
 	add((struct step){ .kind = BARRIER, .barrier = kind });
 }
 
-static int find(enum kind kind, const volatile void *at)
+static int find_first(enum kind kind, const volatile void *at)
 {
 	unsigned int i;
 
@@ -45,11 +45,20 @@ static int find(enum kind kind, const volatile void *at)
 	return -1;
 }
 
-/* Both were done once, the first first, and a barrier that orders them between. */
+static int find_last(enum kind kind, const volatile void *at)
+{
+	int i = count;
+
+	while (i-- && (steps[i].kind != kind || steps[i].at != at))
+		;
+	return i;
+}
+
+/* Both were done, the first first, and a barrier that orders them between. */
 static bool in_order(enum kind first, const volatile void *a, enum barrier wanted,
 		     enum kind second, const volatile void *b)
 {
-	int i, from = find(first, a), to = find(second, b);
+	int i, from = find_first(first, a), to = find_last(second, b);
 
 	if (from < 0 || to < 0)
 		return false;
@@ -118,6 +127,35 @@ static void waiting(u64 features)
 	CHECK(in_order(STORE, event, MB, LOAD, &d.avail->idx));
 }
 
+/* The owner died when it had taken the driver's second request and not counted it. */
+static void recovering(void)
+{
+	int head = driver_add(&d, 2, 1, false);
+	struct dead_ring r = {
+		.desc = d.desc,
+		.avail = d.avail,
+		.used = d.used,
+		.state = d.book,
+		.size = d.size,
+	};
+	u32 written;
+
+	MUST(head >= 0);
+	d.book->taken[head] = 1;
+	count = 0;
+	recover_fail_taken(&r);
+	CHECK(in_order(LOAD, &d.avail->idx, RMB, LOAD, &d.avail->ring[1]));
+	CHECK(in_order(STORE, &d.used->ring[1].id, WMB, STORE, &d.used->idx));
+	while (driver_get(&d, &written) >= 0)
+		;
+	MUST(driver_add(&d, 2, 1, false) >= 0);
+	count = 0;
+	recover_fail_available(&r);
+	CHECK(in_order(LOAD, &d.avail->idx, RMB, LOAD, &d.avail->ring[2]));
+	CHECK(in_order(STORE, &d.used->ring[2].id, WMB, STORE, &d.used->idx));
+	CHECK(in_order(STORE, &d.used->ring[d.size], MB, LOAD, &d.avail->idx));
+}
+
 void test_order(void)
 {
 	static const u64 features[] = { 0, FEATURE_EVENT };
@@ -131,6 +169,7 @@ void test_order(void)
 		taking(features[i]);
 		completing(features[i]);
 		waiting(features[i]);
+		recovering();
 		watch = (struct watch){};
 		driver_close(&d);
 	}
