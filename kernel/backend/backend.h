@@ -59,16 +59,27 @@ void user_memory_close(struct user_memory *memory);
  */
 void user_memory_exit(void);
 /**
- * user_memory_arch_map_start() - have the direct map cover the start of physical memory
- * @end: up to where, a multiple of 2 MiB
+ * user_memory_check() - can this kernel reach what another has?
+ * @kernel: the other's number
+ * @c: why not
  *
- * It cannot be added, for this kernel has RAM of its own there.  An architecture
+ * Of one that does not run yet, where its memory is shows only in user_memory_open().
+ *
+ * Context: May sleep.
+ * Return: 0 or a negative errno.
+ */
+int user_memory_check(u32 kernel, struct complaint *c);
+/**
+ * user_memory_arch_map_start() - have the direct map cover the start of physical memory
+ * @start: 0; becomes the first address that can be added as all others, a multiple of 2 MiB
+ *
+ * What is below cannot be added if this kernel has RAM of its own there.  An architecture
  * provides this; see arch/x86/memory.c.
  *
  * Context: May sleep.
  * Return: 0 or a negative errno.
  */
-int user_memory_arch_map_start(u64 end);
+int user_memory_arch_map_start(u64 *start);
 
 /* ---- a device ---- */
 

@@ -13,15 +13,12 @@ static int backend_check_user(u32 user, struct complaint *c)
 {
 	char name[IKC_NAME_LEN];
 
-	if (ikc_kernel_is_guarded(ikc_self_number()))
-		return shimos_refuse(c, -EPERM,
-				     "this kernel is guarded: it cannot reach the memory of those who would use the device; run it without --guarded");
 	if (user == ikc_self_number())
 		return shimos_refuse(c, -EINVAL, "a kernel cannot share a device with itself");
 	ikc_kernel_name(user, name);
 	if (!*name)
 		return shimos_refuse(c, -ENXIO, "there is no kernel with number %u", user);
-	return 0;
+	return user_memory_check(user, c);
 }
 
 static int backend_check_text(const char *text, size_t size, struct complaint *c)

@@ -9,14 +9,18 @@
  * a user's first driver starts, and stays until this module is unloaded.
  */
 #include <linux/io.h>
+#include <linux/memory_hotplug.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <shimos/compat.h>
 
 #include "backend.h"
 
 #define GRANULE	SZ_2M		/* in which memory can be added */
 #define KEEP	SZ_32M		/* that adding leaves to this kernel */
+/* Of memory whose struct pages fill a page: no two additions may share one. */
+#define SEAM	(PAGE_SIZE / sizeof(struct page) * PAGE_SIZE)
 
 struct added {
 	struct list_head link;		/* added_mutex */
@@ -49,6 +53,39 @@ void *user_memory_at(const struct user_memory *memory, u64 addr, u64 len)
 
 /* ---- adding memory that is not this kernel's ---- */
 
+/* The direct map has a place for a part of all physical addresses only. */
+static bool user_memory_is_in_reach(u64 start, u64 end)
+{
+	struct range reach = mhp_get_pluggable_range(true);
+
+	return start >= reach.start && end - 1 <= reach.end;
+}
+
+int user_memory_check(u32 kernel, struct complaint *c)
+{
+	struct ikc_range range[IKC_MAX_RANGES];
+	unsigned int n;
+
+	if (ikc_kernel_is_guarded(ikc_self_number()))
+		return shimos_refuse(c, -EPERM,
+				     "this kernel is guarded: it cannot reach the memory of those who would use the device; run it without --guarded");
+	if (!ikc_self_number())
+		return 0;
+	if (!IS_ENABLED(CONFIG_ZONE_DEVICE))
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "this kernel was built without CONFIG_ZONE_DEVICE and cannot reach the memory of those who would use the device: share it from the host, or boot another kernel here");
+	if (SEAM > GRANULE)
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "this kernel has pages of %lu KiB and cannot reach the memory of those who would use the device: share it from the host, or boot a kernel with pages of 4 KiB here",
+				     PAGE_SIZE >> 10);
+	for (n = ikc_peer_ranges(kernel, range); n--;)
+		if (!user_memory_is_in_reach(range[n].start, range[n].start + range[n].size))
+			return shimos_refuse(c, -ERANGE,
+					     "the memory of those who would use the device, at %#llx, lies outside of what this kernel can map: share it from the host",
+					     range[n].start);
+	return 0;
+}
+
 /* What is added costs memory here: a struct page for each of its pages. */
 static bool user_memory_is_affordable(u64 bytes)
 {
@@ -67,6 +104,11 @@ static int user_memory_add(u64 start, u64 end)
 	struct added *a;
 	void *addr;
 
+	if (!user_memory_is_in_reach(start, end)) {
+		pr_warn("memory of another kernel at %#llx, %llu MiB, lies outside of what this one can map\n",
+			start, (end - start) >> 20);
+		return -ERANGE;
+	}
 	if (!user_memory_is_affordable(end - start))
 		return -ENOMEM;
 	a = kzalloc(sizeof(*a), GFP_KERNEL);
@@ -78,7 +120,7 @@ static int user_memory_add(u64 start, u64 end)
 	a->map.range.start = start;
 	a->map.range.end = end - 1;
 	a->map.nr_range = 1;
-	addr = memremap_pages(&a->map, numa_node_id());
+	addr = compat_memremap_pages(&a->map, numa_node_id());
 	if (IS_ERR(addr)) {
 		pr_warn("memory of another kernel at %#llx, %llu MiB, cannot be reached: error %ld\n",
 			start, (end - start) >> 20, PTR_ERR(addr));
@@ -124,10 +166,8 @@ static int user_memory_add_missing(u64 start, u64 end)
 
 	start = ALIGN_DOWN(start, GRANULE);
 	end = ALIGN(end, GRANULE);
-	if (!start) {
-		ret = user_memory_arch_map_start(GRANULE);
-		start = GRANULE;
-	}
+	if (!start)
+		ret = user_memory_arch_map_start(&start);
 	while (start < end && !ret) {
 		user_memory_find_obstacle(start, end, &from, &to);
 		if (from > start)
@@ -154,7 +194,7 @@ void user_memory_exit(void)
 	struct added *a, *next;
 
 	list_for_each_entry_safe(a, next, &added_list, link) {
-		memunmap_pages(&a->map);
+		compat_memunmap_pages(&a->map);
 		kfree(a);
 	}
 }

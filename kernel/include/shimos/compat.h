@@ -10,6 +10,7 @@
 #include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/kmsg_dump.h>
+#include <linux/memremap.h>
 #include <linux/mm.h>
 #include <linux/syscore_ops.h>
 #include <linux/version.h>
@@ -58,6 +59,21 @@ typedef size_t compat_tty_size;
 #define compat_vq_name(n)	(infos[n].name)
 #define compat_vq_callback(n)	(infos[n].callback)
 #define compat_vq_context(n)	(infos[n].ctx)
+#endif
+
+/* 6.1 does not declare them for a kernel without: Debian's for clouds on arm64 */
+#ifdef CONFIG_ZONE_DEVICE
+#define compat_memremap_pages(map, node)	memremap_pages(map, node)
+#define compat_memunmap_pages(map)		memunmap_pages(map)
+#else
+static inline void *compat_memremap_pages(struct dev_pagemap *map, int node)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static inline void compat_memunmap_pages(struct dev_pagemap *map)
+{
+}
 #endif
 
 /* struct fd hides its file since 6.12 */
