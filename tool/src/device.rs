@@ -2,6 +2,7 @@
 //! against a fake, and the plain types that pass through it.
 
 mod host;
+mod platform;
 
 use std::fmt;
 use std::fs::File;
@@ -15,6 +16,7 @@ use crate::budget::Budget;
 use crate::cpulist;
 use crate::pci::Address;
 pub use host::{HostCpu, HostPolicy};
+pub use platform::{Conduit, Description, Platform};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -202,6 +204,8 @@ pub struct Info {
     pub host_ok: bool,
     /// The architecture can stop a CPU from outside, whatever it does.
     pub stops_cpus: bool,
+    /// A kernel is started only with a description of its platform from us.
+    pub needs_description: bool,
     pub host_problem: String,
     /// CPUs can be shared with real-time programs.
     pub rt_ok: bool,
@@ -404,6 +408,10 @@ pub trait Device {
     /// Take a PCI device from the host; before the kernel is loaded.
     fn give_pci(&self, id: u32, address: Address) -> Outcome<()>;
     fn load(&self, id: u32, kernel: &File, initrd: Option<&File>, cmdline: &str) -> Outcome<()>;
+    /// What the description of a loaded partition's platform must say.
+    fn platform(&self, id: u32) -> Outcome<Platform>;
+    /// Give it one, for all starts to come.
+    fn describe(&self, id: u32, description: &Description) -> Outcome<()>;
     fn start(&self, id: u32, without_agent: bool) -> Outcome<()>;
     /// Ask for an orderly power-off; returns at once.
     fn stop(&self, id: u32) -> Outcome<()>;

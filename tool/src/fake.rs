@@ -1,5 +1,7 @@
 //! KLoader for unit tests: partitions that exist in memory only.
 
+mod samples;
+
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::time::Duration;
@@ -7,10 +9,11 @@ use std::time::Duration;
 use nix::errno::Errno;
 
 use crate::device::{
-    Cause, Change, CreateRequest, Device, HostCpu, HostPolicy, Info, Kind, Outcome, Range, Refusal,
-    RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
+    Cause, Change, CreateRequest, Description, Device, HostCpu, HostPolicy, Info, Kind, Outcome,
+    Platform, Refusal, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
 };
 use crate::pci::Address;
+pub use samples::{platform, rt_status, status};
 
 /// How the partitions behave.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,77 +35,11 @@ pub struct Fake {
     manner: Cell<Manner>,
     console: RefCell<Option<String>>,
     without_agent: Cell<bool>,
+    needs_description: Cell<bool>,
+    description: RefCell<Option<Description>>,
     late: RefCell<RtLatency>,
     hosts: RefCell<Vec<HostCpu>>,
     policy: Cell<HostPolicy>,
-}
-
-/// A running partition.
-pub fn status(name: &str) -> Status {
-    Status {
-        name: name.into(),
-        id: 1,
-        kind: Kind::Linux,
-        state: State::Running,
-        cause: Cause::None,
-        message: String::new(),
-        cpus: vec![2, 3],
-        memory: 1 << 30,
-        ranges: vec![Range {
-            start: 4 << 30,
-            size: 1 << 30,
-        }],
-        starts: 1,
-        agent: 1,
-        uptime_ns: 100_000_000_000,
-        boot_ns: 2_310_000_000,
-        silent_ns: 400_000_000,
-        busy_ns: 900_000_000,
-        host_bytes: 100_000,
-        kernel_bytes: 14 << 20,
-        initrd_bytes: 30 << 20,
-        kernel_version: "6.1.0-50 (debian) #1 SMP".into(),
-        cmdline: "rdinit=/shimos/init quiet".into(),
-        event: 3,
-        budget_ns: 0,
-        period_ns: 0,
-        priority: 0,
-        protected: false,
-        guarded: false,
-        faults: 0,
-        exits: 0,
-        renew: false,
-        watch: String::new(),
-        watch_rounds: 0,
-        watch_pages: 0,
-        watch_found: 0,
-        watch_nonsense: 0,
-    }
-}
-
-/// A real-time program that runs.
-pub fn rt_status(name: &str) -> Status {
-    Status {
-        kind: Kind::Rt,
-        cpus: vec![1],
-        memory: 8 << 20,
-        ranges: vec![Range {
-            start: 4 << 30,
-            size: 8 << 20,
-        }],
-        agent: 0,
-        boot_ns: 1_300_000,
-        silent_ns: 0,
-        busy_ns: 12_000_000,
-        kernel_bytes: 40 << 10,
-        initrd_bytes: 0,
-        kernel_version: String::new(),
-        cmdline: String::new(),
-        budget_ns: 9_500_000,
-        period_ns: 10_000_000,
-        priority: 50,
-        ..status(name)
-    }
 }
 
 fn refusal<T>(errno: Errno, text: &str) -> Outcome<T> {
@@ -162,6 +99,16 @@ impl Fake {
         self.manner.set(manner);
     }
 
+    /// It starts nothing without a description.
+    pub fn wants_description(&self) {
+        self.needs_description.set(true);
+    }
+
+    /// The last one that it was given.
+    pub fn description(&self) -> Option<Description> {
+        self.description.borrow().clone()
+    }
+
     /// Was the last start one that nobody waits for?
     pub fn started_without_agent(&self) -> bool {
         self.without_agent.get()
@@ -197,6 +144,7 @@ impl Device for Fake {
             partitions: 0,
             host_ok: true,
             stops_cpus: true,
+            needs_description: self.needs_description.get(),
             host_problem: String::new(),
             rt_ok: true,
             rt_memory_min: 1 << 20,
@@ -246,12 +194,30 @@ impl Device for Fake {
         })
     }
 
+    fn platform(&self, id: u32) -> Outcome<Platform> {
+        let status = self.status(id)?;
+        match self.needs_description.get() {
+            true => Ok(platform(&status)),
+            false => refusal(Errno::EOPNOTSUPP, "it describes platforms by itself"),
+        }
+    }
+
+    fn describe(&self, id: u32, description: &Description) -> Outcome<()> {
+        self.change(id, |_| {
+            *self.description.borrow_mut() = Some(description.clone());
+            Ok(())
+        })
+    }
+
     fn start(&self, id: u32, without_agent: bool) -> Outcome<()> {
         let manner = self.manner.get();
         self.without_agent.set(without_agent);
         self.change(id, |s| {
             if s.state.active() {
                 return refusal(Errno::EBUSY, "it runs");
+            }
+            if self.needs_description.get() && self.description.borrow().is_none() {
+                return refusal(Errno::EINVAL, "it has no platform description");
             }
             s.starts += 1;
             s.cause = Cause::None;

@@ -9,8 +9,9 @@ use nix::errno::Errno;
 
 use crate::abi::{self, Argument as _, TargetCall, text};
 use crate::device::{
-    Cause, Change, CreateRequest, Device, HostCpu, HostPolicy, Info, Kind, Outcome, Range, Refusal,
-    RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
+    Cause, Change, Conduit, CreateRequest, Description, Device, HostCpu, HostPolicy, Info, Kind,
+    Outcome, Platform, Range, Refusal, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State,
+    Status,
 };
 use crate::error::{Error, Result, io_text};
 use crate::pci::Address;
@@ -72,6 +73,16 @@ impl KLoader {
     }
 }
 
+fn ranges_from(raw: &[abi::Range], count: u32) -> Vec<Range> {
+    raw.iter()
+        .take(count as usize)
+        .map(|r| Range {
+            start: r.start,
+            size: r.size,
+        })
+        .collect()
+}
+
 fn status_from(raw: &abi::Status) -> Status {
     Status {
         name: text(&raw.name),
@@ -87,15 +98,7 @@ fn status_from(raw: &abi::Status) -> Status {
             .copied()
             .collect(),
         memory: raw.memory,
-        ranges: raw
-            .ranges
-            .iter()
-            .take(raw.range_count as usize)
-            .map(|r| Range {
-                start: r.start,
-                size: r.size,
-            })
-            .collect(),
+        ranges: ranges_from(&raw.ranges, raw.range_count),
         starts: raw.starts,
         agent: raw.agent,
         uptime_ns: raw.uptime_ns,
@@ -132,6 +135,7 @@ fn info_from(raw: &abi::Info) -> Info {
         partitions: raw.partitions,
         host_ok: raw.host_ok == 1,
         stops_cpus: raw.capabilities & abi::CAN_STOP_CPUS != 0,
+        needs_description: raw.capabilities & abi::NEEDS_DESCRIPTION != 0,
         host_problem: text(&raw.host_problem),
         rt_ok: raw.rt_ok == 1,
         rt_memory_min: raw.rt_memory_min,
@@ -140,6 +144,37 @@ fn info_from(raw: &abi::Info) -> Info {
         guard_ok: raw.guard_ok == 1,
         guard_problem: text(&raw.guard_problem),
     }
+}
+
+fn platform_from(raw: &abi::Platform) -> Outcome<Platform> {
+    let range = |start, size| Range { start, size };
+    Ok(Platform {
+        conduit: match raw.conduit {
+            abi::CONDUIT_HVC => Conduit::Hvc,
+            abi::CONDUIT_SMC => Conduit::Smc,
+            other => {
+                return Err(Refusal {
+                    errno: Errno::EPROTO,
+                    text: format!(
+                        "KLoader calls the firmware in a way ({other}) that this tool does not know"
+                    ),
+                });
+            }
+        },
+        shared: range(raw.shared, raw.shared_size),
+        initrd: (raw.initrd != 0).then(|| range(raw.initrd, raw.initrd_size)),
+        distributor: range(raw.distributor, raw.distributor_size),
+        redistributors: range(raw.redistributors, raw.redistributors_size),
+        timer: raw.timer,
+        timer_flags: raw.timer_flags,
+        cpus: raw
+            .cpus
+            .iter()
+            .take(raw.cpu_count as usize)
+            .copied()
+            .collect(),
+        memory: ranges_from(&raw.ranges, raw.range_count),
+    })
 }
 
 fn rt_from(raw: &abi::RtStatus) -> RtStatus {
@@ -248,6 +283,20 @@ impl Device for KLoader {
 
     fn load(&self, id: u32, kernel: &File, initrd: Option<&File>, cmdline: &str) -> Outcome<()> {
         abi::load(&self.file, id, kernel, initrd, cmdline.as_bytes()).map_err(|e| self.refusal(e))
+    }
+
+    fn platform(&self, id: u32) -> Outcome<Platform> {
+        let mut raw = abi::Platform::new();
+        raw.id = id;
+        abi::platform(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
+        platform_from(&raw)
+    }
+
+    fn describe(&self, id: u32, description: &Description) -> Outcome<()> {
+        let mut raw = abi::Describe::new();
+        raw.id = id;
+        raw.seed = description.seed;
+        abi::describe(&self.file, &mut raw, &description.blob).map_err(|e| self.refusal(e))
     }
 
     fn start(&self, id: u32, without_agent: bool) -> Outcome<()> {

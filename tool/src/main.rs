@@ -1,6 +1,7 @@
 //! The command-line tool of SHIMOS.
 
 mod abi;
+mod arch;
 mod budget;
 mod check;
 mod cli;

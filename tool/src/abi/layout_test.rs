@@ -198,6 +198,43 @@ fn the_structures_match_the_c_header() {
         state,
         cause
     );
+    fields!(
+        check,
+        Platform,
+        "shimos_platform",
+        id,
+        conduit,
+        shared,
+        shared_size,
+        initrd,
+        initrd_size,
+        distributor,
+        distributor_size,
+        redistributors,
+        redistributors_size,
+        timer,
+        timer_flags,
+        cpu_count,
+        cpus,
+        range_count,
+        reserved,
+        ranges
+    );
+    fields!(
+        check,
+        Describe,
+        "shimos_describe",
+        id,
+        size,
+        description,
+        seed,
+        reserved
+    );
+    check.value("SHIMOS_CAN_STOP_CPUS", CAN_STOP_CPUS.into());
+    check.value("SHIMOS_NEEDS_DESCRIPTION", NEEDS_DESCRIPTION.into());
+    check.value("SHIMOS_CONDUIT_HVC", CONDUIT_HVC.into());
+    check.value("SHIMOS_CONDUIT_SMC", CONDUIT_SMC.into());
+    check.value("SHIMOS_DESCRIPTION_MAX", DESCRIPTION_MAX as u64);
     check.value("SHIMOS_ABI_VERSION", ABI_VERSION.into());
     check.value("SHIMOS_NAME_LEN", NAME_LEN as u64);
     check.value("SHIMOS_CMDLINE_LEN", CMDLINE_LEN as u64);

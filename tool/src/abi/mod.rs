@@ -8,12 +8,14 @@ mod field;
 mod host;
 pub mod kml;
 pub mod loops;
+mod platform;
 mod raw;
 mod shared;
 mod signals;
 
 pub use field::text;
 pub use host::*;
+pub use platform::*;
 pub use raw::*;
 pub use shared::*;
 pub use signals::{catch_signals, pending_signal};

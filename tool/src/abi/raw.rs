@@ -20,6 +20,7 @@ pub const CREATE_RENEW: u32 = 1 << 3;
 pub const START_NO_AGENT: u32 = 1 << 0;
 pub const STATUS_NEXT: u32 = 1 << 0;
 pub const CAN_STOP_CPUS: u32 = 1 << 0;
+pub const NEEDS_DESCRIPTION: u32 = 1 << 1;
 
 pub const KIND_LINUX: u32 = 0;
 pub const KIND_RT: u32 = 1;

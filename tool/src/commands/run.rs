@@ -1,6 +1,7 @@
 //! `shimos run`
 
 mod images;
+mod load;
 mod rt;
 mod wish;
 
@@ -139,9 +140,7 @@ fn create_and_load(
             interrupt::check()?;
         }
         progress.say(format!("{name}: loading the kernel"));
-        progress
-            .during(|| device.load(id, &images.kernel, images.initrd.as_ref(), &images.cmdline))
-            .or_refuse(format_args!("cannot load '{name}'"))?;
+        progress.during(|| load::load(device, id, name, request.kind, images))?;
         interrupt::check()?;
         match sharing {
             Some(sharing) => sharing.add(&User::find(name)?, &mut progress),

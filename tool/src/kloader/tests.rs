@@ -16,6 +16,26 @@ fn hostile_counts_are_bounded() {
 }
 
 #[test]
+fn facts_for_a_description() {
+    let mut raw = abi::Platform::new();
+    raw.cpu_count = u32::MAX;
+    raw.range_count = 2;
+    raw.ranges[1].start = 8 << 30;
+    raw.timer = [13, 14, 11, 10];
+    assert_eq!(platform_from(&raw).unwrap_err().errno, Errno::EPROTO);
+    raw.conduit = abi::CONDUIT_SMC;
+    let platform = platform_from(&raw).unwrap();
+    assert_eq!(platform.conduit, Conduit::Smc);
+    assert_eq!(platform.cpus.len(), abi::MAX_CPUS);
+    assert_eq!(platform.memory[1].start, 8 << 30);
+    assert_eq!(platform.initrd, None);
+    raw.initrd = 4096;
+    raw.conduit = abi::CONDUIT_HVC;
+    let platform = platform_from(&raw).unwrap();
+    assert_eq!(platform.initrd.map(|range| range.start), Some(4096));
+}
+
+#[test]
 fn what_runs_there() {
     let mut raw = abi::Status::new();
     assert_eq!(status_from(&raw).kind, Kind::Linux);
