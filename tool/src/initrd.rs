@@ -5,13 +5,11 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-
-use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::cpio::Archive;
 use crate::error::{Error, IoContext, Result};
+use crate::memory_file;
 use crate::partition_modules::Module;
 
 /// Loads the modules in the partition, then becomes the original init.
@@ -71,21 +69,16 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// A file in memory with `first` and then `user`, open for reading only: the
-/// kernel does not load what somebody may still write to.
+/// A file in memory with `first` and then `user`.
 pub fn combine(first: &[u8], user: Option<&File>) -> Result<File> {
     const WHAT: &str = "cannot put the initrd together";
-    let mut writable: File = memfd_create(c"shimos-initrd", MFdFlags::MFD_CLOEXEC)
-        .or_fail(WHAT)?
-        .into();
-    writable.write_all(first).or_fail(WHAT)?;
-    if let Some(mut user) = user {
-        io::copy(&mut user, &mut writable).or_fail(WHAT)?;
-    }
-    let path = format!("/proc/self/fd/{}", writable.as_raw_fd());
-    let readable = File::open(path).or_fail(WHAT)?;
-    drop(writable);
-    Ok(readable)
+    memory_file::made(WHAT, |file| {
+        file.write_all(first).or_fail(WHAT)?;
+        if let Some(mut user) = user {
+            io::copy(&mut user, file).or_fail(WHAT)?;
+        }
+        Ok(())
+    })
 }
 
 #[cfg(test)]

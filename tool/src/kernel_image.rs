@@ -1,23 +1,24 @@
 //! What kind of file is this kernel, is it whole, and which version is it?
 
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use memchr::memmem;
 
+use crate::arch::{self, Architecture, NATIVE};
 use crate::error::{Error, IoContext, Result};
 
 /// Enough for the x86 setup header and every other format's magic.
 const HEAD: usize = 0x20000;
 /// A kernel is larger than this, an initrd given by mistake may be too.
-const MIN: u64 = 0x10000;
+pub const MIN: u64 = 0x10000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     BzImage,
     Elf,
+    Image,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -27,8 +28,13 @@ pub struct KernelImage {
     pub version: String,
 }
 
-/// Open `path` and look. The file is what KLoader gets.
+/// Open `path` and look. The file is what KLoader gets: this one, or what is packed in it.
 pub fn open(path: &Path) -> Result<(File, KernelImage)> {
+    open_as(NATIVE, path)
+}
+
+/// The same for a partition of this architecture.
+pub fn open_as(architecture: &Architecture, path: &Path) -> Result<(File, KernelImage)> {
     let shown = path.display();
     let file = File::open(path).or_fail(format_args!("cannot open kernel {shown}"))?;
     let metadata = file
@@ -37,51 +43,71 @@ pub fn open(path: &Path) -> Result<(File, KernelImage)> {
     if !metadata.is_file() {
         return Err(Error::new(format!("kernel {shown} is not a regular file")));
     }
-    let image = inspect(&file, metadata.len()).map_err(|e| e.context(shown))?;
-    Ok((file, image))
+    unpacked(architecture, file)
+        .and_then(|file| {
+            let image = inspect(architecture, &file)?;
+            Ok((file, image))
+        })
+        .map_err(|e| e.context(shown))
 }
 
-fn inspect(file: &File, len: u64) -> Result<KernelImage> {
-    let mut head = Vec::with_capacity(HEAD);
-    file.take(HEAD as u64)
-        .read_to_end(&mut head)
-        .or_fail("cannot read it")?;
+/// Its beginning and its length.
+fn head(file: &File) -> Result<(Vec<u8>, u64)> {
+    const WHAT: &str = "cannot read it";
+    let mut head = vec![0; HEAD];
+    let got = read_up_to(file, &mut head, 0).or_fail(WHAT)?;
+    head.truncate(got);
+    Ok((head, file.metadata().or_fail(WHAT)?.len()))
+}
+
+fn unpacked(architecture: &Architecture, file: File) -> Result<File> {
+    let (head, len) = head(&file)?;
+    Ok((architecture.unpacked)(&file, &head, len)?.unwrap_or(file))
+}
+
+fn inspect(architecture: &Architecture, file: &File) -> Result<KernelImage> {
+    let (head, len) = head(file)?;
+    let name = architecture.name_with_article;
+    if (architecture.is_image)(&head) {
+        return (architecture.inspect)(file, &head, len);
+    }
+    let hint = format!("give {}", architecture.kernels);
+    if let Some(other) = arch::ALL.iter().find(|other| (other.is_image)(&head)) {
+        let what = other.name_with_article;
+        return Err(Error::new(format!("this is {what} kernel, not {name} kernel")).hint(hint));
+    }
     if let Some(what) = foreign(&head) {
-        return Err(Error::new(format!("this is {what}, not an x86-64 kernel"))
-            .hint("give a bzImage (/boot/vmlinuz-…) or an ELF vmlinux"));
+        return Err(Error::new(format!("this is {what}, not {name} kernel")).hint(hint));
     }
     if head.starts_with(b"\x7fELF") {
-        elf(file, &head, len)
-    } else if bytes::<4>(&head, 0x202) == Some(*b"HdrS") {
-        bzimage(&head, len)
+        elf(architecture, file, &head, len)
     } else if head.starts_with(b"MZ") {
         Err(
             Error::new("this is an EFI program without a Linux boot header")
                 .hint("a unified kernel image? give the vmlinuz it was built from"),
         )
     } else {
-        Err(Error::new("this is not a Linux kernel")
-            .hint("give a bzImage (/boot/vmlinuz-…) or an ELF vmlinux"))
+        Err(Error::new("this is not a Linux kernel").hint(hint))
     }
 }
 
-fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
+pub fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
-fn u8_at(data: &[u8], at: usize) -> u8 {
+pub fn u8_at(data: &[u8], at: usize) -> u8 {
     data.get(at).copied().unwrap_or(0)
 }
 
-fn u16_at(data: &[u8], at: usize) -> u16 {
+pub fn u16_at(data: &[u8], at: usize) -> u16 {
     bytes(data, at).map_or(0, u16::from_le_bytes)
 }
 
-fn u32_at(data: &[u8], at: usize) -> u32 {
+pub fn u32_at(data: &[u8], at: usize) -> u32 {
     bytes(data, at).map_or(0, u32::from_le_bytes)
 }
 
-fn u64_at(data: &[u8], at: usize) -> u64 {
+pub fn u64_at(data: &[u8], at: usize) -> u64 {
     bytes(data, at).map_or(0, u64::from_le_bytes)
 }
 
@@ -91,8 +117,6 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
         |at: usize, magic: &[u8]| head.get(at..).is_some_and(|rest| rest.starts_with(magic));
     Some(if head.is_empty() {
         "an empty file"
-    } else if magic(0x38, b"ARM\x64") {
-        "an arm64 kernel"
     } else if magic(0x38, b"RSC\x05") {
         "a RISC-V kernel"
     } else if magic(4, b"zimg") {
@@ -118,56 +142,15 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
     })
 }
 
-fn truncated(len: u64, need: u64) -> Error {
+pub fn truncated(len: u64, need: u64) -> Error {
     Error::new(format!(
         "the kernel is truncated: {len} bytes, its header says {need}"
     ))
     .hint("copy it again")
 }
 
-/// Documentation/arch/x86/boot.rst
-fn bzimage(head: &[u8], len: u64) -> Result<KernelImage> {
-    if u16_at(head, 0x1fe) != 0xaa55 {
-        return Err(Error::new("this is not a Linux kernel: no boot signature"));
-    }
-    let protocol = u16_at(head, 0x206);
-    if protocol < 0x20c {
-        return Err(Error::new(format!(
-            "this kernel is too old: boot protocol {}.{:02}, 2.12 is needed",
-            protocol >> 8,
-            protocol & 0xff
-        )));
-    }
-    let sectors = match u8_at(head, 0x1f1) {
-        0 => 4,
-        n => u64::from(n),
-    };
-    let need = (sectors + 1) * 512 + u64::from(u32_at(head, 0x1f4)) * 16;
-    if len < need {
-        return Err(truncated(len, need));
-    }
-    if u16_at(head, 0x236) & 1 == 0 {
-        return Err(Error::new(
-            "this is a 32-bit kernel; a partition needs a 64-bit one",
-        ));
-    }
-    if len < MIN {
-        return Err(Error::new("this is not a Linux kernel: far too small"));
-    }
-    let at = usize::from(u16_at(head, 0x20e)) + 0x200;
-    // The text lies in the setup sectors, which may be longer than our head.
-    let version = head.get(at..).and_then(version_word);
-    match version {
-        Some(version) if at > 0x200 => Ok(KernelImage {
-            format: Format::BzImage,
-            version,
-        }),
-        _ => Err(Error::new("the kernel does not state its version")),
-    }
-}
-
 /// The first word of a version text, if it looks like `uname -r`.
-fn version_word(text: &[u8]) -> Option<String> {
+pub fn version_word(text: &[u8]) -> Option<String> {
     let end = text.iter().take(128).position(|b| !b.is_ascii_graphic())?;
     let word = text.get(..end)?;
     // It becomes part of a path.
@@ -178,7 +161,7 @@ fn version_word(text: &[u8]) -> Option<String> {
     String::from_utf8(word.to_vec()).ok()
 }
 
-fn elf(file: &File, head: &[u8], len: u64) -> Result<KernelImage> {
+fn elf(architecture: &Architecture, file: &File, head: &[u8], len: u64) -> Result<KernelImage> {
     match u8_at(head, 4) {
         2 => {}
         1 => {
@@ -192,20 +175,19 @@ fn elf(file: &File, head: &[u8], len: u64) -> Result<KernelImage> {
         1 => u16_at(head, 18),
         _ => u16_at(head, 18).swap_bytes(),
     };
-    if machine != 62 {
-        let name = match machine {
-            3 => "32-bit x86",
-            40 => "32-bit ARM",
-            183 => "arm64",
-            243 => "RISC-V",
-            258 => "LoongArch",
-            20 | 21 => "PowerPC",
-            22 => "s390",
-            _ => "another architecture",
-        };
+    if machine != architecture.elf_machine {
         return Err(Error::new(format!(
-            "this is an ELF file for {name}, not for x86-64"
+            "this is an ELF file for {}, not for {}",
+            machine_name(machine),
+            architecture.name
         )));
+    }
+    if !architecture.boots_elf {
+        return Err(Error::new(format!(
+            "this is an ELF file, from which {} kernel cannot be started",
+            architecture.name_with_article
+        ))
+        .hint(format!("give {}", architecture.kernels)));
     }
     let (at, size, count) = (u64_at(head, 32), u16_at(head, 54), u16_at(head, 56));
     if size != 56 || count == 0 || count > 64 {
@@ -242,8 +224,22 @@ fn elf(file: &File, head: &[u8], len: u64) -> Result<KernelImage> {
     }
 }
 
+fn machine_name(machine: u16) -> &'static str {
+    match machine {
+        3 => "32-bit x86",
+        20 | 21 => "PowerPC",
+        22 => "s390",
+        40 => "32-bit ARM",
+        62 => "x86-64",
+        183 => "arm64",
+        243 => "RISC-V",
+        258 => "LoongArch",
+        _ => "another architecture",
+    }
+}
+
 /// Search the loaded part of a file for "Linux version 6.1.0 …".
-fn banner(file: &File, end: u64) -> Result<Option<String>> {
+pub fn banner(file: &File, end: u64) -> Result<Option<String>> {
     const CHUNK: usize = 1 << 20;
     const OVERLAP: usize = 256;
     let wanted = b"Linux version ";
@@ -279,27 +275,13 @@ fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize>
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+    use crate::arch::{AARCH64, X86_64, aarch64, x86_64};
     use std::io::Write;
 
-    fn put(image: &mut [u8], at: usize, data: &[u8]) {
+    pub fn put(image: &mut [u8], at: usize, data: &[u8]) {
         image[at..at + data.len()].copy_from_slice(data);
-    }
-
-    fn sample_bzimage() -> Vec<u8> {
-        let mut image = vec![0u8; 0x20000];
-        put(&mut image, 0, b"MZ");
-        image[0x1f1] = 4;
-        let units = (image.len() - 5 * 512) / 16;
-        put(&mut image, 0x1f4, &(units as u32).to_le_bytes());
-        put(&mut image, 0x1fe, &[0x55, 0xaa]);
-        put(&mut image, 0x202, b"HdrS");
-        put(&mut image, 0x206, &0x20fu16.to_le_bytes());
-        put(&mut image, 0x20e, &0x600u16.to_le_bytes());
-        put(&mut image, 0x236, &0x7fu16.to_le_bytes());
-        put(&mut image, 0x800, b"6.1.0-50-cloud-amd64 (debian) #1 SMP\0");
-        image
     }
 
     fn sample_elf() -> Vec<u8> {
@@ -318,51 +300,27 @@ mod tests {
         image
     }
 
-    fn look(image: &[u8]) -> Result<KernelImage> {
+    pub fn look(architecture: &Architecture, image: &[u8]) -> Result<KernelImage> {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(image).unwrap();
-        open(file.path()).map(|(_, image)| image)
+        open_as(architecture, file.path()).map(|(_, image)| image)
     }
 
-    fn fails(image: &[u8], word: &str) {
-        let error = look(image).unwrap_err().to_string();
+    pub fn fails(architecture: &Architecture, image: &[u8], word: &str) {
+        let error = look(architecture, image).unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     }
 
     #[test]
-    fn good_images() {
-        let image = look(&sample_bzimage()).unwrap();
-        assert_eq!(image.format, Format::BzImage);
-        assert_eq!(image.version, "6.1.0-50-cloud-amd64");
-        let image = look(&sample_elf()).unwrap();
+    fn a_good_elf_file() {
+        let image = look(&X86_64, &sample_elf()).unwrap();
         assert_eq!(image.format, Format::Elf);
         assert_eq!(image.version, "6.12.1-x");
     }
 
     #[test]
-    fn damaged_bzimages() {
-        let good = sample_bzimage();
-        fails(&good[..good.len() - 1], "truncated");
-        fails(&good[..0x300], "truncated");
-        let mut bad = good.clone();
-        bad[0x236] = 0;
-        fails(&bad, "32-bit");
-        let mut bad = good.clone();
-        bad[0x206] = 0;
-        fails(&bad, "too old");
-        let mut bad = good.clone();
-        bad[0x1fe] = 0;
-        fails(&bad, "no boot signature");
-        let mut bad = good.clone();
-        put(&mut bad, 0x800, b"../../etc\0");
-        fails(&bad, "version");
-        let mut bad = good;
-        put(&mut bad, 0x20e, &0xffffu16.to_le_bytes());
-        fails(&bad, "version");
-    }
-
-    #[test]
     fn damaged_elf_files() {
+        let fails = |image: &[u8], word| fails(&X86_64, image, word);
         let good = sample_elf();
         fails(&good[..good.len() - 1], "truncated");
         fails(&good[..70], "truncated");
@@ -388,18 +346,16 @@ mod tests {
 
     #[test]
     fn other_files() {
+        let fails = |image: &[u8], word| fails(&X86_64, image, word);
         fails(b"", "empty");
         fails(b"hello", "not a Linux kernel");
         fails(b"#!/bin/sh\n", "script");
         fails(b"\x1f\x8b\x08", "gzip");
         fails(b"070701", "cpio");
         fails(b"MZ and nothing else", "EFI program");
-        let mut arm = vec![0u8; 0x100];
-        put(&mut arm, 0x38, b"ARM\x64");
-        fails(&arm, "arm64");
-        arm[4..8].copy_from_slice(b"zimg");
-        arm[0x38] = 0;
-        fails(&arm, "zboot");
+        let mut zboot = vec![0u8; 0x100];
+        put(&mut zboot, 4, b"zimg");
+        fails(&zboot, "zboot");
         assert!(
             open(Path::new("/"))
                 .unwrap_err()
@@ -414,9 +370,22 @@ mod tests {
         );
     }
 
-    /// Whatever a file contains: an answer, never a panic.
     #[test]
-    fn mutated_headers() {
+    fn kernels_of_the_other_architecture() {
+        let (x86, arm64) = (
+            x86_64::image::tests::sample(),
+            aarch64::image::tests::sample(),
+        );
+        fails(&X86_64, &arm64, "this is an arm64 kernel, not an x86-64 k");
+        fails(&AARCH64, &x86, "this is an x86-64 kernel, not an arm64 k");
+        let mut elf = sample_elf();
+        fails(&AARCH64, &elf, "for x86-64, not for arm64");
+        elf[18] = 183;
+        fails(&AARCH64, &elf, "an arm64 kernel cannot be started");
+    }
+
+    /// Whatever a file contains: an answer, never a panic.
+    pub fn mutate(architecture: &Architecture, sample: &[u8]) {
         let mut seed = 1u64;
         let mut random = move || {
             seed ^= seed << 13;
@@ -424,15 +393,18 @@ mod tests {
             seed ^= seed << 17;
             seed
         };
-        for sample in [sample_bzimage(), sample_elf()] {
-            for _ in 0..300 {
-                let mut image = sample.clone();
-                for _ in 0..1 + random() % 8 {
-                    let at = (random() % 0x300) as usize;
-                    image[at] = random() as u8;
-                }
-                let _ = look(&image);
+        for _ in 0..300 {
+            let mut image = sample.to_vec();
+            for _ in 0..1 + random() % 8 {
+                let at = (random() % 0x300) as usize % image.len();
+                image[at] = random() as u8;
             }
+            let _ = look(architecture, &image);
         }
+    }
+
+    #[test]
+    fn mutated_headers() {
+        mutate(&X86_64, &sample_elf());
     }
 }

@@ -25,6 +25,7 @@ mod kernel_log;
 mod kloader;
 mod kml;
 mod lookup;
+mod memory_file;
 mod modules;
 mod name;
 mod output;
@@ -36,6 +37,7 @@ mod smt;
 mod stock;
 mod terminal;
 mod top;
+mod unpack;
 mod vmcore;
 mod waiting;
 

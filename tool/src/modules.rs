@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 
 use crate::error::{Error, Result, io_text};
+use crate::unpack::{Packing, unpack};
 
 /// No module of ours comes near; an archive bomb stops here.
 const MAX: u64 = 64 << 20;
@@ -64,28 +65,18 @@ pub fn build_hint(version: &str) -> String {
 }
 
 fn decompressed(path: &Path) -> io::Result<Vec<u8>> {
-    let mut input = BufReader::new(File::open(path)?);
+    let input = BufReader::new(File::open(path)?);
     let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     let mut output = Bounded(Vec::new());
-    match ending {
-        "xz" => lzma_rs::xz_decompress(&mut input, &mut output).map_err(|e| match e {
-            lzma_rs::error::Error::IoError(e) => e,
-            other => io::Error::new(io::ErrorKind::InvalidData, format!("{other:?}")),
-        })?,
-        "zst" => {
-            let mut decoder = ruzstd::decoding::StreamingDecoder::new(input)
-                .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
-            io::copy(&mut decoder, &mut output)?;
-        }
-        "gz" => {
-            io::copy(
-                &mut flate2::bufread::MultiGzDecoder::new(input),
-                &mut output,
-            )?;
-        }
-        _ => {
-            io::copy(&mut input.take(MAX + 1), &mut output)?;
-        }
+    let packing = match ending {
+        "xz" => Some(Packing::Xz),
+        "zst" => Some(Packing::Zstd),
+        "gz" => Some(Packing::Gzip),
+        _ => None,
+    };
+    match packing {
+        Some(packing) => unpack(packing, input, &mut output)?,
+        None => drop(io::copy(&mut input.take(MAX + 1), &mut output)?),
     }
     Ok(output.0)
 }

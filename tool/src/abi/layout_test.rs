@@ -234,7 +234,6 @@ fn the_structures_match_the_c_header() {
     check.value("SHIMOS_NEEDS_DESCRIPTION", NEEDS_DESCRIPTION.into());
     check.value("SHIMOS_CONDUIT_HVC", CONDUIT_HVC.into());
     check.value("SHIMOS_CONDUIT_SMC", CONDUIT_SMC.into());
-    check.value("SHIMOS_DESCRIPTION_MAX", DESCRIPTION_MAX as u64);
     check.value("SHIMOS_ABI_VERSION", ABI_VERSION.into());
     check.value("SHIMOS_NAME_LEN", NAME_LEN as u64);
     check.value("SHIMOS_CMDLINE_LEN", CMDLINE_LEN as u64);

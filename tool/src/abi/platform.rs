@@ -9,7 +9,6 @@ use super::raw::{Argument, Header, MAGIC, MAX_CPUS, MAX_RANGES, Range};
 
 pub const CONDUIT_HVC: u32 = 1;
 pub const CONDUIT_SMC: u32 = 2;
-pub const DESCRIPTION_MAX: usize = 0x10000;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

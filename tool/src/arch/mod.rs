@@ -1,21 +1,44 @@
 //! What differs between the architectures. All of it is compiled and tested on each of
 //! them; which is meant is chosen here and nowhere else.
 
-mod aarch64;
-mod x86_64;
+pub mod aarch64;
+pub mod x86_64;
+
+use std::fs::File;
 
 use crate::device::{Description, Platform};
+use crate::error::Result;
+use crate::kernel_image::KernelImage;
+
+pub use aarch64::AARCH64;
+pub use x86_64::X86_64;
 
 #[cfg(target_arch = "aarch64")]
-pub static NATIVE: &Architecture = &aarch64::ARCHITECTURE;
+pub static NATIVE: &Architecture = &AARCH64;
 #[cfg(target_arch = "x86_64")]
-pub static NATIVE: &Architecture = &x86_64::ARCHITECTURE;
+pub static NATIVE: &Architecture = &X86_64;
 
-pub static ALL: [&Architecture; 2] = [&x86_64::ARCHITECTURE, &aarch64::ARCHITECTURE];
+pub static ALL: [&Architecture; 2] = [&X86_64, &AARCH64];
+
+type Describe = fn(&Platform, &str) -> Result<Description, String>;
 
 pub struct Architecture {
     pub name: &'static str,
+    pub name_with_article: &'static str,
+    /// `e_machine` of its ELF files.
+    pub elf_machine: u16,
+    /// KLoader starts kernels that are ELF files.
+    pub boots_elf: bool,
+    /// What a user can give.
+    pub kernels: &'static str,
+    /// Does an image of its own kind begin like this?
+    pub is_image: fn(&[u8]) -> bool,
+    /// Is such an image whole, and which version is it? Its beginning and its length are
+    /// known already.
+    pub inspect: fn(&File, &[u8], u64) -> Result<KernelImage>,
+    /// What is in a packed kernel, if the file is one and KLoader would not take it.
+    pub unpacked: fn(&File, &[u8], u64) -> Result<Option<File>>,
     /// Writes what a kernel with this command line is told of its platform, where
     /// KLoader leaves that to us.
-    pub describe: Option<fn(&Platform, &str) -> Result<Description, String>>,
+    pub describe: Option<Describe>,
 }

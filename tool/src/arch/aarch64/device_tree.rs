@@ -154,7 +154,6 @@ mod tests {
     use super::*;
     use crate::fake;
     use fdt::Fdt;
-    use fdt::node::FdtNode;
 
     const CMDLINE: &str = "rdinit=/shimos/init console=ttyIKC0 x=\"a b\"";
 
@@ -189,7 +188,7 @@ mod tests {
     fn words(tree: &Fdt, path: &str, name: &str) -> Vec<u64> {
         let cells = cells(tree, path, name);
         assert_eq!(cells.len() % 2, 0);
-        let word = |c: &[u32]| u64::from(c[0]) << 32 | u64::from(c[1]);
+        let word = |c: &[u32]| (u64::from(c[0]) << 32) | u64::from(c[1]);
         cells.chunks(2).map(word).collect()
     }
 

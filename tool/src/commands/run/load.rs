@@ -38,7 +38,7 @@ fn describe(device: &dyn Device, id: u32, name: &str, architecture: &Architectur
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arch;
+    use crate::arch::{AARCH64, X86_64};
     use crate::fake::Fake;
 
     #[test]
@@ -47,8 +47,7 @@ mod tests {
         fake.kill(1).unwrap();
         fake.wants_description();
         assert!(fake.start(1, false).is_err());
-        let arm64 = arch::ALL.into_iter().find(|a| a.name == "arm64").unwrap();
-        describe(&fake, 1, "web", arm64).unwrap();
+        describe(&fake, 1, "web", &AARCH64).unwrap();
         let description = fake.description().unwrap();
         let tree = fdt::Fdt::new(&description.blob).unwrap();
         let cmdline = fake.status(1).unwrap().cmdline;
@@ -70,8 +69,7 @@ mod tests {
         fake.wants_description();
         load(&fake, 1, "web", Kind::Rt, &images).unwrap();
         assert_eq!(fake.description(), None);
-        let x86 = arch::ALL.into_iter().find(|a| a.name == "x86-64").unwrap();
-        let error = describe(&fake, 1, "web", x86).unwrap_err();
+        let error = describe(&fake, 1, "web", &X86_64).unwrap_err();
         assert!(error.to_string().ends_with("this tool is for x86-64"));
     }
 }

@@ -1,0 +1,108 @@
+//! A bzImage: Documentation/arch/x86/boot.rst.
+
+use std::fs::File;
+
+use crate::error::{Error, Result};
+use crate::kernel_image::{Format, KernelImage, MIN, truncated, version_word};
+use crate::kernel_image::{bytes, u8_at, u16_at, u32_at};
+
+pub fn is_one(head: &[u8]) -> bool {
+    bytes::<4>(head, 0x202) == Some(*b"HdrS")
+}
+
+pub fn inspect(_: &File, head: &[u8], len: u64) -> Result<KernelImage> {
+    if u16_at(head, 0x1fe) != 0xaa55 {
+        return Err(Error::new("this is not a Linux kernel: no boot signature"));
+    }
+    let protocol = u16_at(head, 0x206);
+    if protocol < 0x20c {
+        return Err(Error::new(format!(
+            "this kernel is too old: boot protocol {}.{:02}, 2.12 is needed",
+            protocol >> 8,
+            protocol & 0xff
+        )));
+    }
+    let sectors = match u8_at(head, 0x1f1) {
+        0 => 4,
+        n => u64::from(n),
+    };
+    let need = (sectors + 1) * 512 + u64::from(u32_at(head, 0x1f4)) * 16;
+    if len < need {
+        return Err(truncated(len, need));
+    }
+    if u16_at(head, 0x236) & 1 == 0 {
+        return Err(Error::new(
+            "this is a 32-bit kernel; a partition needs a 64-bit one",
+        ));
+    }
+    if len < MIN {
+        return Err(Error::new("this is not a Linux kernel: far too small"));
+    }
+    let at = usize::from(u16_at(head, 0x20e)) + 0x200;
+    // The text lies in the setup sectors, which may be longer than our head.
+    let version = head.get(at..).and_then(version_word);
+    match version {
+        Some(version) if at > 0x200 => Ok(KernelImage {
+            format: Format::BzImage,
+            version,
+        }),
+        _ => Err(Error::new("the kernel does not state its version")),
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use crate::arch::X86_64;
+    use crate::kernel_image::Format;
+    use crate::kernel_image::tests::{fails, look, mutate, put};
+
+    pub fn sample() -> Vec<u8> {
+        let mut image = vec![0u8; 0x20000];
+        put(&mut image, 0, b"MZ");
+        image[0x1f1] = 4;
+        let units = (image.len() - 5 * 512) / 16;
+        put(&mut image, 0x1f4, &(units as u32).to_le_bytes());
+        put(&mut image, 0x1fe, &[0x55, 0xaa]);
+        put(&mut image, 0x202, b"HdrS");
+        put(&mut image, 0x206, &0x20fu16.to_le_bytes());
+        put(&mut image, 0x20e, &0x600u16.to_le_bytes());
+        put(&mut image, 0x236, &0x7fu16.to_le_bytes());
+        put(&mut image, 0x800, b"6.1.0-50-cloud-amd64 (debian) #1 SMP\0");
+        image
+    }
+
+    #[test]
+    fn a_good_one() {
+        let image = look(&X86_64, &sample()).unwrap();
+        assert_eq!(image.format, Format::BzImage);
+        assert_eq!(image.version, "6.1.0-50-cloud-amd64");
+    }
+
+    #[test]
+    fn damaged_ones() {
+        let fails = |image: &[u8], word| fails(&X86_64, image, word);
+        let good = sample();
+        fails(&good[..good.len() - 1], "truncated");
+        fails(&good[..0x300], "truncated");
+        let mut bad = good.clone();
+        bad[0x236] = 0;
+        fails(&bad, "32-bit");
+        let mut bad = good.clone();
+        bad[0x206] = 0;
+        fails(&bad, "too old");
+        let mut bad = good.clone();
+        bad[0x1fe] = 0;
+        fails(&bad, "no boot signature");
+        let mut bad = good.clone();
+        put(&mut bad, 0x800, b"../../etc\0");
+        fails(&bad, "version");
+        let mut bad = good;
+        put(&mut bad, 0x20e, &0xffffu16.to_le_bytes());
+        fails(&bad, "version");
+    }
+
+    #[test]
+    fn mutated_headers() {
+        mutate(&X86_64, &sample());
+    }
+}

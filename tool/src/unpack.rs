@@ -1,0 +1,42 @@
+//! What others have compressed: modules and kernels.
+
+use std::io::{self, BufRead, Write};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Packing {
+    Gzip,
+    Lzma,
+    Xz,
+    Zstd,
+}
+
+/// All of `input`; what `output` refuses ends it.
+pub fn unpack(packing: Packing, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    match packing {
+        Packing::Gzip => {
+            io::copy(
+                &mut flate2::bufread::MultiGzDecoder::new(input),
+                &mut output,
+            )?;
+        }
+        Packing::Lzma => {
+            lzma_rs::lzma_decompress(&mut input, &mut output).map_err(lzma_error)?;
+        }
+        Packing::Xz => {
+            lzma_rs::xz_decompress(&mut input, &mut output).map_err(lzma_error)?;
+        }
+        Packing::Zstd => {
+            let mut decoder = ruzstd::decoding::StreamingDecoder::new(input)
+                .map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.to_string()))?;
+            io::copy(&mut decoder, &mut output)?;
+        }
+    }
+    Ok(())
+}
+
+fn lzma_error(error: lzma_rs::error::Error) -> io::Error {
+    match error {
+        lzma_rs::error::Error::IoError(e) => e,
+        other => io::Error::new(io::ErrorKind::InvalidData, format!("{other:?}")),
+    }
+}
