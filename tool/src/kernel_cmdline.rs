@@ -2,15 +2,14 @@
 //! what would override containment, add what the agent needs.
 
 use crate::abi::CMDLINE_LEN;
+use crate::arch::Architecture;
 
-/// Parameters that a user may not give, each with the reason: KLoader's own
-/// table. It checks too and has the last word; the tool checks before anything
-/// is taken from the host.
-const REFUSED: &str = include_str!("../../kernel/kloader/arch/x86/refused.h");
-
-/// The rows of that table: `REFUSED("name", "reason")`.
-fn refused() -> impl Iterator<Item = (&'static str, &'static str)> {
-    REFUSED.lines().filter_map(|line| {
+/// The rows of KLoader's own table: `REFUSED("name", "reason")`. It checks too and has
+/// the last word; the tool checks before anything is taken from the host.
+fn refused(
+    architecture: &Architecture,
+) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+    architecture.refused_parameters.lines().filter_map(|line| {
         line.strip_prefix("REFUSED(\"")?
             .strip_suffix("\")")?
             .split_once("\", \"")
@@ -67,7 +66,7 @@ fn parameter(text: &str) -> Parameter<'_> {
 }
 
 /// Why a user may not pass this command line, if so: one reason per parameter.
-pub fn problems(cmdline: &str) -> Vec<String> {
+pub fn problems(architecture: &Architecture, cmdline: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some(odd) = cmdline.chars().find(|c| !matches!(c, ' '..='~')) {
         return vec![format!(
@@ -87,7 +86,7 @@ pub fn problems(cmdline: &str) -> Vec<String> {
                     .into(),
             );
         }
-        if let Some((_, why)) = refused().find(|(name, _)| *name == parameter.name) {
+        if let Some((_, why)) = refused(architecture).find(|(name, _)| *name == parameter.name) {
             problems.push(format!("'{}' is not allowed: {why}", parameter.text));
         }
         if parameter.name == "SHIMOS_INIT" {
@@ -150,6 +149,7 @@ pub fn has_agent(cmdline: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::{AARCH64, ALL, X86_64};
 
     fn names(cmdline: &str) -> Vec<String> {
         split(cmdline).into_iter().map(|p| p.name).collect()
@@ -174,7 +174,7 @@ mod tests {
             "panic_on_warn=1 rebooting tscx mem_encrypt=off memory=1 console=tty0",
             r#"init="/bin/sh" systemd.unit=rescue.target"#,
         ] {
-            assert_eq!(problems(line), Vec::<String>::new(), "{line}");
+            assert_eq!(problems(&X86_64, line), Vec::<String>::new(), "{line}");
         }
     }
 
@@ -198,15 +198,32 @@ mod tests {
             "bootconfig",
             "SHIMOS_INIT=/x",
         ] {
-            let found = problems(line);
+            let found = problems(&X86_64, line);
             assert_eq!(found.len(), 1, "{line}: {found:?}");
             assert!(found[0].contains("not allowed: "), "{line}: {found:?}");
         }
-        assert_eq!(problems("panic=1 reboot=t").len(), 2);
+        assert_eq!(problems(&X86_64, "panic=1 reboot=t").len(), 2);
+    }
+
+    #[test]
+    fn each_architecture_has_its_own() {
+        assert_eq!(
+            problems(&AARCH64, "apic=debug nolapic"),
+            Vec::<String>::new()
+        );
+        for line in ["acpi=force", "maxcpus=1", "crashkernel=256M"] {
+            for architecture in ALL {
+                let found = problems(architecture, line);
+                assert_eq!(found.len(), 1, "{} {line}", architecture.name);
+            }
+        }
+        let found = problems(&AARCH64, "crash_kexec_post_notifiers=0");
+        assert!(found[0].contains("not allowed: "), "{found:?}");
     }
 
     #[test]
     fn what_would_swallow_the_rest_is_refused() {
+        let problems = |line| problems(&AARCH64, line);
         assert!(problems("x=\"abc")[0].contains("double quotes"));
         assert!(problems("a\nb")[0].contains("printable"));
         assert!(problems("a\tb")[0].contains("printable"));

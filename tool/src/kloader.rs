@@ -296,6 +296,7 @@ impl Device for KLoader {
         let mut raw = abi::Describe::new();
         raw.id = id;
         raw.seed = description.seed;
+        raw.start = description.start;
         abi::describe(&self.file, &mut raw, &description.blob).map_err(|e| self.refusal(e))
     }
 

@@ -41,7 +41,7 @@ pub struct Describe {
     pub size: u32,
     pub description: u64,
     pub seed: u32,
-    pub reserved: u32,
+    pub start: u32,
 }
 
 // SAFETY: repr(C), integers and arrays of them only, header first.

@@ -6,6 +6,8 @@ pub mod x86_64;
 
 use std::fs::File;
 
+use crate::check::Check;
+use crate::commands::doctor::Host;
 use crate::device::{Description, Platform};
 use crate::error::Result;
 use crate::kernel_image::KernelImage;
@@ -21,6 +23,14 @@ pub static NATIVE: &Architecture = &X86_64;
 pub static ALL: [&Architecture; 2] = [&X86_64, &AARCH64];
 
 type Describe = fn(&Platform, &str) -> Result<Description, String>;
+
+/// The reasons why something is not there; `None`: it may be.
+pub struct Without {
+    pub shared_cpus: Option<&'static str>,
+    pub guard: Option<&'static str>,
+    pub kernel_mode: Option<&'static str>,
+    pub pci: Option<&'static str>,
+}
 
 pub struct Architecture {
     pub name: &'static str,
@@ -38,6 +48,15 @@ pub struct Architecture {
     pub inspect: fn(&File, &[u8], u64) -> Result<KernelImage>,
     /// What is in a packed kernel, if the file is one and KLoader would not take it.
     pub unpacked: fn(&File, &[u8], u64) -> Result<Option<File>>,
+    /// Parameters that a user may not give, as KLoader lists them: `REFUSED("name", "reason")`.
+    pub refused_parameters: &'static str,
+    /// How the log's line ends by which a kernel says that it will never be up, for it has no
+    /// timer; on an emulated machine that can happen once.
+    pub no_timer: Option<&'static str>,
+    /// What this architecture cannot have, each with the reason.
+    pub without: Without,
+    /// What it takes beside what any machine needs.
+    pub doctor: fn(&Host) -> Vec<Check>,
     /// Writes what a kernel with this command line is told of its platform, where
     /// KLoader leaves that to us.
     pub describe: Option<Describe>,

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::{console, kill};
+use crate::arch::{Architecture, NATIVE};
 use crate::device::{Cause, Device, Kind, State, Status};
 use crate::error::{Error, Result};
 use crate::lookup::OrRefuse;
@@ -14,11 +15,7 @@ use crate::{duration, guest, waiting};
 /// Lines of its log to show when it did not come up.
 const LAST_LINES: usize = 15;
 
-/// A stock kernel measures its only timer against the TSC, once (`calibrate_APIC_clock()`).
-/// If its CPU stands still in the middle of that, as an emulator's on a busy machine
-/// may, it finds this and waits for ever at the next sleep.
-const NO_TIMER: &str = "APIC frequency too slow, disabling apic timer";
-/// When to look for it: later than a start usually takes.
+/// When to look whether it has no timer: later than a start usually takes.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
 const ATTEMPTS: u32 = 3;
 
@@ -150,7 +147,7 @@ fn wait(device: &dyn Device, id: u32, timeout: Duration, progress: &mut Progress
         return Ok(End::Status(status.into()));
     }
     let (kind, lines) = log(device, id, usize::MAX);
-    if kind == Kind::Linux && has_no_timer(&lines) {
+    if kind == Kind::Linux && has_no_timer(NATIVE, &lines) {
         return Ok(End::NoTimer);
     }
     let left = timeout.saturating_sub(begin.elapsed());
@@ -158,8 +155,10 @@ fn wait(device: &dyn Device, id: u32, timeout: Duration, progress: &mut Progress
     Ok(end.map_or(End::TimeOver, |status| End::Status(status.into())))
 }
 
-fn has_no_timer(log: &[String]) -> bool {
-    log.iter().any(|line| line.ends_with(NO_TIMER))
+fn has_no_timer(architecture: &Architecture, log: &[String]) -> bool {
+    architecture
+        .no_timer
+        .is_some_and(|says_so| log.iter().any(|line| line.ends_with(says_so)))
 }
 
 /// A real-time program has its console only.
@@ -195,17 +194,20 @@ fn why_it_ended(status: &Status) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::{AARCH64, X86_64};
     use crate::fake::{self, Fake, Manner};
 
     #[test]
     fn no_timer() {
         let lines = |text: &str| text.lines().map(String::from).collect::<Vec<_>>();
         let log = "LSM support for eBPF active\n[    0.21] APIC frequency too slow, disabling apic timer\nsmp: x";
-        assert!(has_no_timer(&lines(log)));
-        assert!(!has_no_timer(&lines(
-            "Using local APIC timer interrupts.\n"
-        )));
-        assert!(!has_no_timer(&[]));
+        assert!(has_no_timer(&X86_64, &lines(log)));
+        assert!(!has_no_timer(&AARCH64, &lines(log)));
+        assert!(!has_no_timer(
+            &X86_64,
+            &lines("Using local APIC timer interrupts.\n")
+        ));
+        assert!(!has_no_timer(&X86_64, &[]));
     }
 
     #[test]
@@ -227,12 +229,13 @@ mod tests {
             state: State::Stopped,
             ..fake::rt_status("ctl")
         });
-        fake.console_text(NO_TIMER);
+        let no_timer = X86_64.no_timer.unwrap();
+        fake.console_text(no_timer);
         let ready = bring_up(&fake, 1, "ctl", true, Duration::from_millis(20)).unwrap();
         let Ready::Failed(failure) = ready else {
             panic!()
         };
-        assert_eq!(failure.log, [NO_TIMER]);
+        assert_eq!(failure.log, [no_timer]);
         assert!(failure.why.contains("is not up after"), "{}", failure.why);
         assert_eq!(fake.status(1).unwrap().starts, 2);
     }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use host::Host;
+pub use host::Host;
 
 use crate::abi::ABI_VERSION;
+use crate::arch::{Architecture, NATIVE};
 use crate::check::{self, Check, Verdict};
 use crate::cli;
 use crate::device::{Device, Info};
@@ -16,20 +17,20 @@ use crate::devices::node;
 use crate::devices::system::System;
 use crate::error::{Error, Result, io_text};
 use crate::kloader::{self, KLoader};
-use crate::kml::support;
+use crate::kml::{report, support};
 use crate::{initrd, kernel_image, modules, output, partition_modules, size};
 
 #[derive(Serialize)]
 struct Report {
     ok: bool,
     checks: Vec<Check>,
-    kernel_mode: support::Report,
+    kernel_mode: report::Report,
 }
 
 pub fn run(args: &cli::Json) -> Result<()> {
     let host = Host::new("/");
     let mut checks = vec![root()];
-    checks.extend(host.checks());
+    checks.extend(host.checks(NATIVE));
     checks.extend(device(&host));
     checks.push(shared_devices(&host));
     checks.extend(partition_parts(Path::new("/boot")));
@@ -76,7 +77,13 @@ fn root() -> Check {
 fn device(host: &Host) -> Vec<Check> {
     match ask(host) {
         Ok(info) if info.version == ABI_VERSION => {
-            vec![judge(&info), sharing(&info), guarding(&info)]
+            let mut checks = vec![
+                judge(&info),
+                sharing(NATIVE, &info),
+                guarding(NATIVE, &info),
+            ];
+            checks.extend(forced_stop(&info));
+            checks
         }
         Ok(info) => vec![judge(&info)],
         Err(check) => vec![check],
@@ -155,9 +162,23 @@ fn judge(info: &Info) -> Check {
     )
 }
 
+/// What `shimos kill` can do with a kernel that does not listen. Said only where it is less
+/// than stopping its CPUs.
+fn forced_stop(info: &Info) -> Option<Check> {
+    (!info.stops_cpus).then(|| {
+        Check::ok(
+            "forced stop",
+            "by overwriting the partition's kernel: no CPU can be stopped from outside here, and a partition whose CPU goes on is stuck and keeps what it has",
+        )
+    })
+}
+
 /// Can a partition's kernel be kept from what is not its own? None needs it.
-fn guarding(info: &Info) -> Check {
+fn guarding(architecture: &Architecture, info: &Info) -> Check {
     const NAME: &str = "guarded partitions";
+    if let Some(why) = architecture.without.guard {
+        return Check::ok(NAME, format!("none, so no --guarded: {why}"));
+    }
     if info.guard_ok {
         return Check::ok(NAME, "possible");
     }
@@ -170,8 +191,11 @@ fn guarding(info: &Info) -> Check {
 
 /// Can a CPU be shared with a real-time program? Partitions with CPUs of their own do
 /// not need it, and few machines can.
-fn sharing(info: &Info) -> Check {
+fn sharing(architecture: &Architecture, info: &Info) -> Check {
     const NAME: &str = "shared CPUs";
+    if let Some(why) = architecture.without.shared_cpus {
+        return Check::ok(NAME, format!("none, so no --share-cpus: {why}"));
+    }
     if !info.rt_ok {
         return Check::warn(
             NAME,
@@ -270,10 +294,11 @@ fn shared_devices(host: &Host) -> Check {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+    use crate::arch::{AARCH64, ALL, X86_64};
 
-    fn host(files: &[(&str, &str)]) -> (tempfile::TempDir, Host) {
+    pub fn host(files: &[(&str, &str)]) -> (tempfile::TempDir, Host) {
         let work = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = work.path().join(path);
@@ -304,7 +329,7 @@ mod tests {
     ];
 
     fn verdicts(host: &Host) -> Vec<(&'static str, Verdict)> {
-        host.checks()
+        host.checks(&X86_64)
             .iter()
             .map(|c| (c.name, c.verdict))
             .filter(|(_, v)| *v != Verdict::Ok)
@@ -315,7 +340,7 @@ mod tests {
     fn a_good_host() {
         let (_work, host) = host(GOOD);
         assert_eq!(verdicts(&host), []);
-        assert!(text(&host.checks()).ends_with("This machine is ready."));
+        assert!(text(&host.checks(&X86_64)).ends_with("This machine is ready."));
     }
 
     #[test]
@@ -337,41 +362,26 @@ mod tests {
             verdicts(&host),
             [
                 ("host kernel", Warn),
-                ("no_ipi_broadcast", Fail),
                 ("CPUs", Fail),
-                ("APIC", Warn),
-                ("TSC", Warn),
                 ("lockdown", Fail),
                 ("memory", Warn),
                 ("CONFIG_CONTIG_ALLOC", Fail),
+                ("no_ipi_broadcast", Fail),
+                ("APIC", Warn),
+                ("TSC", Warn),
             ]
         );
-        let shown = text(&host.checks());
+        let shown = text(&host.checks(&X86_64));
         assert!(shown.contains("update-grub"));
         assert!(shown.ends_with("Not ready: 4 things are missing."));
     }
 
     #[test]
-    fn the_mode_of_the_apic() {
-        let (work, host) = host(&[
-            ("proc/cpuinfo", "flags : x2apic"),
-            ("dev/kmsg", "6,0,0,-;Linux version 6.12\n"),
-        ]);
-        assert_eq!(host.apic().verdict, Verdict::Ok);
-        std::fs::write(work.path().join("dev/kmsg"), "6,9,9,-;x2apic enabled\n").unwrap();
-        assert_eq!(host.apic().verdict, Verdict::Warn);
-        let msr = work.path().join("dev/cpu/0/msr");
-        std::fs::create_dir_all(msr.parent().unwrap()).unwrap();
-        let mut registers = vec![0; 0x1b];
-        registers.extend_from_slice(&0xfee0_0900u64.to_le_bytes());
-        std::fs::write(&msr, registers).unwrap();
-        assert_eq!(host.apic().verdict, Verdict::Ok);
-    }
-
-    #[test]
     fn nothing_readable() {
         let (_work, host) = host(&[]);
-        assert!(host.checks().len() >= 9);
+        for architecture in ALL {
+            assert!(host.checks(architecture).len() >= 9);
+        }
     }
 
     #[test]
@@ -408,20 +418,40 @@ mod tests {
         info.host_ok = false;
         info.host_problem = "no!".into();
         assert!(judge(&info).found.contains("no!"));
-        assert_eq!(sharing(&info).verdict, Verdict::Warn, "no failure");
+        assert_eq!(sharing(&X86_64, &info).verdict, Verdict::Warn, "no failure");
         info.rt_problem = "no SVM".into();
-        assert!(sharing(&info).found.ends_with("--share-cpus: no SVM"));
+        assert!(
+            sharing(&X86_64, &info)
+                .found
+                .ends_with("--share-cpus: no SVM")
+        );
         info.rt_ok = true;
         info.rt_memory_min = 1 << 20;
         info.rt_memory_max = 1 << 30;
-        let check = sharing(&info);
+        let check = sharing(&X86_64, &info);
         assert_eq!(check.verdict, Verdict::Ok);
         assert!(check.found.ends_with("of 1 MiB to 1 GiB"));
-        assert_eq!(guarding(&info).verdict, Verdict::Warn, "no failure");
+        assert_eq!(
+            guarding(&X86_64, &info).verdict,
+            Verdict::Warn,
+            "no failure"
+        );
         info.guard_problem = "no SVM".into();
-        assert!(guarding(&info).found.ends_with("--guarded: no SVM"));
+        assert!(
+            guarding(&X86_64, &info)
+                .found
+                .ends_with("--guarded: no SVM")
+        );
         info.guard_ok = true;
-        assert_eq!(guarding(&info).verdict, Verdict::Ok);
+        assert_eq!(guarding(&X86_64, &info).verdict, Verdict::Ok);
+        info.guard_ok = false;
+        for check in [sharing(&AARCH64, &info), guarding(&AARCH64, &info)] {
+            assert_eq!(check.verdict, Verdict::Ok, "nothing can be done about it");
+            assert!(check.found.contains("x86-64 only"));
+        }
+        assert!(forced_stop(&info).unwrap().found.contains("stuck"));
+        info.stops_cpus = true;
+        assert_eq!(forced_stop(&info), None);
         info.version = ABI_VERSION + 1;
         let theirs = format!("version {}", info.version);
         assert!(judge(&info).found.contains(&theirs));

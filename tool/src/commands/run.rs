@@ -1,5 +1,6 @@
 //! `shimos run`
 
+mod here;
 mod images;
 mod load;
 mod rt;
@@ -11,6 +12,7 @@ use serde::Serialize;
 
 use super::bring_up::{Ready, bring_up};
 use super::{kill, rm, show};
+use crate::arch::NATIVE;
 use crate::cli;
 use crate::config::{self, Config, OnChange, OnReboot};
 use crate::device::{self, CreateRequest, Device, Info, Kind, Status};
@@ -31,7 +33,9 @@ pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
         Some(path) => config::read(path)?,
         None => Config::default(),
     };
-    check_host(&info, wish::kind(args, &file))?;
+    let kind = wish::kind(args, &file);
+    here::check(NATIVE, kind, args.guarded || file.guarded == Some(true))?;
+    check_host(&info, kind)?;
     let wish = Wish::from(args, file)?;
     let memory = Limits::of(&info, wish.kind).round(wish.memory)?;
     if wish.kind == Kind::Linux {

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde::Serialize;
 
+use crate::arch::NATIVE;
 use crate::cli;
 use crate::devices::system::System;
 use crate::error::{Error, IoContext, Result};
@@ -16,6 +17,7 @@ use crate::output::{self, printable, shown};
 
 /// Returns only if that failed.
 pub fn run(args: &cli::TrustRun) -> Result<()> {
+    kml::available(NATIVE)?;
     let Some((name, rest)) = args.command.split_first() else {
         return Err(Error::new("there is no program to run"));
     };
@@ -56,6 +58,7 @@ struct Known {
 }
 
 pub fn status(args: &cli::Json) -> Result<()> {
+    kml::available(NATIVE)?;
     let status = look(&System::real())?;
     match args.json {
         true => output::json(&status),

@@ -32,4 +32,6 @@ pub struct Description {
     pub blob: Vec<u8>,
     /// Where 8 random bytes go.
     pub seed: u32,
+    /// Where the start's number goes, in 10 decimal digits.
+    pub start: u32,
 }

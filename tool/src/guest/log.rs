@@ -184,6 +184,12 @@ mod tests {
             life_of(&lines("[ 0.0] Kernel command line: a shimos.start=3 b")),
             Some(3)
         );
+        assert_eq!(
+            life_of(&lines(
+                "[ 0.0] Kernel command line: a shimos.start=0000000010"
+            )),
+            Some(10)
+        );
         assert_eq!(life_of(&lines("echo shimos.start=3")), None);
         assert_eq!(life_of(&lines("Command line: shimos.start=x")), None);
         assert_eq!(life_of(&[]), None);

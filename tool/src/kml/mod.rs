@@ -4,13 +4,16 @@ pub mod caller;
 pub mod node;
 pub mod processes;
 pub mod program;
+pub mod report;
 pub mod support;
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use crate::arch::Architecture;
 use crate::devices::system::System;
+use crate::error::{Error, Result};
 
 pub const MODULE: &str = "shimos_kml";
 
@@ -22,6 +25,14 @@ const S_IWOTH: u32 = 0o002;
 const S_ISVTX: u32 = 0o1000;
 const S_ISGID: u32 = 0o2000;
 const S_ISUID: u32 = 0o4000;
+
+/// Or why there can be none of it.
+pub fn available(architecture: &Architecture) -> Result<()> {
+    match architecture.without.kernel_mode {
+        Some(why) => Err(Error::new(why).hint("partitions do not need it")),
+        None => Ok(()),
+    }
+}
 
 /// The module is loaded.
 pub fn loaded(system: &System) -> bool {

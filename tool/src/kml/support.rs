@@ -4,23 +4,26 @@
 //! what user space can see of it. What cannot be seen from here, symbols that are
 //! not those the module knows for example, is what it said in the kernel's log.
 
-use serde::Serialize;
-
-use super::{MODULE, caller, directory, loaded, roots_own};
+use super::report::Report;
+use super::{MODULE, available, caller, directory, loaded, roots_own};
+use crate::arch::NATIVE;
 use crate::check::{self, Check, Verdict};
 use crate::devices::system::System;
 use crate::output::printable;
 use crate::{kernel_log, modules};
 
-#[derive(Debug, Serialize)]
-pub struct Report {
-    /// Nothing is against it, but maybe something is to be done first.
-    pub possible: bool,
-    pub loaded: bool,
-    pub checks: Vec<Check>,
-}
-
 pub fn report(system: &System) -> Report {
+    if let Err(why) = available(NATIVE) {
+        return Report {
+            possible: false,
+            loaded: false,
+            checks: vec![Check::fail(
+                "architecture",
+                why.to_string(),
+                "use an x86-64 machine",
+            )],
+        };
+    }
     let kernel = Kernel::of(system);
     let loaded = loaded(system);
     let mut checks = Vec::new();
@@ -35,28 +38,6 @@ pub fn report(system: &System) -> Report {
         possible: check::count(&checks, Verdict::Fail) == 0,
         loaded,
         checks,
-    }
-}
-
-impl Report {
-    pub fn text(&self) -> String {
-        let mut lines = vec![
-            String::new(),
-            "Kernel mode programs (`shimos trust`), which partitions do not need:".into(),
-        ];
-        lines.extend(check::lines(&self.checks));
-        lines.push(String::new());
-        lines.push(match (self.possible, self.loaded) {
-            (true, true) => "Trusted programs run in kernel mode.".into(),
-            (true, false) => {
-                format!("Programs can run in kernel mode once {MODULE} is loaded.")
-            }
-            (false, _) => format!(
-                "Programs cannot run in kernel mode: {} things are against it.",
-                check::count(&self.checks, Verdict::Fail)
-            ),
-        });
-        lines.join("\n")
     }
 }
 
@@ -104,7 +85,6 @@ impl<'a> Kernel<'a> {
     /// In the order of support.c.
     fn checks(&self) -> Vec<Check> {
         vec![
-            architecture(),
             self.real_time(),
             self.xen(),
             self.isolation(),
@@ -311,16 +291,6 @@ impl<'a> Kernel<'a> {
             ),
         }
     }
-}
-
-fn architecture() -> Check {
-    judge(
-        "64-bit x86",
-        std::env::consts::ARCH != "x86_64",
-        "yes",
-        "no",
-        "use an x86-64 kernel",
-    )
 }
 
 fn judge(name: &'static str, refused: bool, good: &str, bad: &str, fix: &str) -> Check {

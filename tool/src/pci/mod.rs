@@ -9,7 +9,33 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
-pub use preflight::{candidates, check};
+use crate::arch::{Architecture, NATIVE};
+use crate::error::{Error, Result};
+
+/// Does anything speak against giving all of these to one partition?
+pub fn check(root: &Path, devices: &[Address]) -> Result<()> {
+    check_here(NATIVE, devices)?;
+    preflight::check(root, devices)
+}
+
+fn check_here(architecture: &Architecture, devices: &[Address]) -> Result<()> {
+    match architecture.without.pci {
+        Some(why) if !devices.is_empty() => Err(Error::new(format!(
+            "no PCIe device can be given to a partition on {}: {why}",
+            architecture.name
+        ))
+        .hint("share what it has: --disk, --net")),
+        _ => Ok(()),
+    }
+}
+
+/// The devices that could be given now, each by itself.
+pub fn candidates(root: &Path) -> Vec<Address> {
+    match NATIVE.without.pci {
+        Some(_) => Vec::new(),
+        None => preflight::candidates(root),
+    }
+}
 
 /// Where a function is, as Linux and lspci write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +57,7 @@ impl fmt::Display for Address {
 }
 
 /// For clap and files: `0000:01:00.0`, or without the segment.
-pub fn parse(text: &str) -> Result<Address, String> {
+pub fn parse(text: &str) -> std::result::Result<Address, String> {
     address(text)
         .ok_or_else(|| format!("{text:?} is no PCI address; lspci -D shows them: 0000:01:00.0"))
 }
@@ -67,6 +93,16 @@ pub fn given_to(root: &Path, partition: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::{AARCH64, X86_64};
+
+    #[test]
+    fn where_there_are_none() {
+        let one = [parse("01:00.0").unwrap()];
+        assert_eq!(check_here(&X86_64, &one), Ok(()));
+        assert_eq!(check_here(&AARCH64, &[]), Ok(()));
+        let error = check_here(&AARCH64, &one).unwrap_err();
+        assert!(error.to_string().contains("on arm64: its interrupts"));
+    }
 
     #[test]
     fn addresses() {

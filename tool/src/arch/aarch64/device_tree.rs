@@ -22,18 +22,29 @@ const CPU_OFF: u32 = 0x8400_0002;
 /// Eight bytes that no other property has: command lines are ASCII.
 const SEED: [u8; 8] = [0xff, 0xfe, 0x53, 0x45, 0x45, 0x44, 0xfe, 0xff];
 
+/// Behind the command line: by this the tool tells whose log it has found.
+const START: &str = " shimos.start=0000000000";
+const DIGITS: usize = 10;
+
 /// The tree for a partition with this command line.
 pub fn describe(platform: &Platform, cmdline: &str) -> Result<Description, String> {
     let failed = |e: FdtError| format!("cannot write the device tree: {e}");
     let mut blob = write(platform, cmdline).map_err(failed)?;
-    let seed = memmem::rfind(&blob, &SEED).and_then(|at| u32::try_from(at).ok());
-    let Some((seed, place)) =
-        seed.and_then(|at| Some((at, blob.get_mut(at as usize..)?.get_mut(..SEED.len())?)))
-    else {
-        return Err("the device tree has no place for random bytes".into());
-    };
-    place.fill(0);
-    Ok(Description { blob, seed })
+    let start = find(&blob, START.as_bytes())? + (START.len() - DIGITS);
+    let seed = find(&blob, &SEED)?;
+    if let Some(place) = blob.get_mut(seed..seed + SEED.len()) {
+        place.fill(0);
+    }
+    let offset = |at: usize| u32::try_from(at).map_err(|_| "the device tree is too large");
+    Ok(Description {
+        seed: offset(seed)?,
+        start: offset(start)?,
+        blob,
+    })
+}
+
+fn find(blob: &[u8], what: &[u8]) -> Result<usize, String> {
+    memmem::rfind(blob, what).ok_or_else(|| "the device tree lacks what was put into it".into())
 }
 
 fn write(platform: &Platform, cmdline: &str) -> Result<Vec<u8>, FdtError> {
@@ -59,7 +70,9 @@ fn write(platform: &Platform, cmdline: &str) -> Result<Vec<u8>, FdtError> {
 
 fn chosen(tree: &mut FdtWriter, platform: &Platform, cmdline: &str) -> Written {
     let node = tree.begin_node("chosen")?;
-    tree.property_string("bootargs", cmdline)?;
+    let mut bootargs = cmdline.to_owned();
+    bootargs.push_str(START);
+    tree.property_string("bootargs", &bootargs)?;
     if let Some(initrd) = platform.initrd {
         tree.property_u64("linux,initrd-start", initrd.start)?;
         tree.property_u64("linux,initrd-end", initrd.end())?;
@@ -200,7 +213,8 @@ mod tests {
         assert_eq!(tree.total_size(), description.blob.len());
         assert_eq!(text(&tree, "/", "compatible"), "linux,dummy-virt");
         assert_eq!(text(&tree, "/", "model"), "SHIMOS partition");
-        assert_eq!(text(&tree, "/chosen", "bootargs"), CMDLINE);
+        let bootargs = text(&tree, "/chosen", "bootargs");
+        assert_eq!(bootargs, format!("{CMDLINE} shimos.start=0000000000"));
         let initrd = platform.initrd.unwrap();
         assert_eq!(
             words(&tree, "/chosen", "linux,initrd-start"),
@@ -289,8 +303,12 @@ mod tests {
         let mut description = described(&platform);
         let at = description.seed as usize;
         description.blob[at..at + 8].copy_from_slice(b"RANDOM!!");
+        let at = description.start as usize;
+        description.blob[at..at + 10].copy_from_slice(b"0000000017");
         let tree = Fdt::new(&description.blob).unwrap();
         assert_eq!(value(&tree, "/chosen", "kaslr-seed"), b"RANDOM!!");
+        let bootargs = text(&tree, "/chosen", "bootargs");
+        assert_eq!(bootargs, format!("{CMDLINE} shimos.start=0000000017"));
         let shared = platform.shared;
         let path = format!("/shimos@{:x}", shared.start);
         assert_eq!(text(&tree, &path, "compatible"), "shimos,partition");

@@ -1,9 +1,10 @@
 //! arm64.
 
 mod device_tree;
+mod doctor;
 pub mod image;
 
-use super::Architecture;
+use super::{Architecture, Without};
 
 pub static AARCH64: Architecture = Architecture {
     name: "arm64",
@@ -14,5 +15,17 @@ pub static AARCH64: Architecture = Architecture {
     is_image: image::is_one,
     inspect: image::inspect,
     unpacked: image::unpacked,
+    refused_parameters: include_str!("../../../../kernel/kloader/arch/arm64/refused.h"),
+    // The rate of its timer is in a register.
+    no_timer: None,
+    without: Without {
+        shared_cpus: Some("the layer under Linux that shares them is for x86-64 only"),
+        guard: Some("the guard under a partition's kernel is for x86-64 only"),
+        kernel_mode: Some("programs in kernel mode are for x86-64 only"),
+        pci: Some(
+            "its interrupts would go through the one translation service (ITS), which is the host's",
+        ),
+    },
+    doctor: doctor::checks,
     describe: Some(device_tree::describe),
 };

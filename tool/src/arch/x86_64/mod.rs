@@ -1,8 +1,9 @@
 //! x86-64.
 
+mod doctor;
 pub mod image;
 
-use super::Architecture;
+use super::{Architecture, Without};
 
 pub static X86_64: Architecture = Architecture {
     name: "x86-64",
@@ -13,5 +14,17 @@ pub static X86_64: Architecture = Architecture {
     is_image: image::is_one,
     inspect: image::inspect,
     unpacked: |_, _, _| Ok(None),
+    refused_parameters: include_str!("../../../../kernel/kloader/arch/x86/refused.h"),
+    // It measures its only timer against the TSC, once (`calibrate_APIC_clock()`). If its CPU
+    // stands still in the middle of that, as an emulator's on a busy machine may, it finds
+    // this and waits for ever at the next sleep.
+    no_timer: Some("APIC frequency too slow, disabling apic timer"),
+    without: Without {
+        shared_cpus: None,
+        guard: None,
+        kernel_mode: None,
+        pci: None,
+    },
+    doctor: doctor::checks,
     describe: None,
 };

@@ -1,12 +1,11 @@
 //! What the host's kernel says about itself and the machine.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
+use crate::arch::Architecture;
 use crate::check::Check;
 use crate::kml::caller;
-use crate::{cpulist, kernel_log, pci, size};
+use crate::{cpulist, pci, size};
 
 /// What it says, below a directory that tests can
 /// choose.
@@ -19,7 +18,7 @@ impl Host {
         Host { root: root.into() }
     }
 
-    fn read(&self, path: &str) -> Option<String> {
+    pub fn read(&self, path: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.root.join(path)).ok()?;
         Some(text.trim().to_string())
     }
@@ -28,7 +27,7 @@ impl Host {
         self.read("proc/sys/kernel/osrelease").unwrap_or_default()
     }
 
-    fn has_parameter(&self, parameter: &str) -> bool {
+    pub fn has_parameter(&self, parameter: &str) -> bool {
         self.read("proc/cmdline")
             .unwrap_or_default()
             .split_whitespace()
@@ -36,28 +35,25 @@ impl Host {
     }
 
     /// The flags of the first CPU.
-    fn has_flag(&self, flag: &str) -> bool {
+    pub fn has_flag(&self, flag: &str) -> bool {
         let text = self.read("proc/cpuinfo").unwrap_or_default();
         text.lines()
             .find(|line| line.starts_with("flags"))
             .is_some_and(|line| line.split_whitespace().any(|word| word == flag))
     }
 
-    pub fn checks(&self) -> Vec<Check> {
+    pub fn checks(&self, architecture: &Architecture) -> Vec<Check> {
         let mut checks = vec![
-            architecture(),
+            Check::ok("architecture", architecture.name),
             self.version(),
-            self.broadcast(),
             self.cpus(),
             self.siblings(),
-            self.apic(),
-            self.clock(),
             self.lockdown(),
             self.memory(),
             self.pci(),
         ];
         checks.extend(self.contiguous());
-        checks.extend(self.virtual_machine());
+        checks.extend((architecture.doctor)(self));
         checks
     }
 
@@ -74,18 +70,6 @@ impl Host {
                 "Debian's 6.1 and 6.12 have",
             )
         }
-    }
-
-    fn broadcast(&self) -> Check {
-        const NAME: &str = "no_ipi_broadcast";
-        if self.has_parameter("no_ipi_broadcast=1") {
-            return Check::ok(NAME, "set");
-        }
-        Check::fail(
-            NAME,
-            "not set: the host's interrupts to all CPUs would hit the partitions'",
-            "add no_ipi_broadcast=1 to GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub && reboot",
-        )
     }
 
     fn cpus(&self) -> Check {
@@ -124,62 +108,6 @@ impl Host {
             NAME,
             format!("these share a core: {}", pairs.join(" ")),
             "hand them over together",
-        )
-    }
-
-    pub fn apic(&self) -> Check {
-        const NAME: &str = "APIC";
-        let fix = "add nox2apic intremap=off to GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub && reboot";
-        let possible = self.has_flag("x2apic") && !self.has_parameter("nox2apic");
-        match self.x2apic_on() {
-            Some(true) => Check::warn(
-                NAME,
-                "x2APIC mode, in which partitions have not been tried",
-                fix,
-            ),
-            None if possible => Check::warn(
-                NAME,
-                "the CPUs can do x2APIC, in which partitions have not been tried; cannot find out whether it is on",
-                fix,
-            ),
-            _ => Check::ok(NAME, "xAPIC mode"),
-        }
-    }
-
-    /// Bit 10 of IA32_APIC_BASE, if the msr module is there; else what the
-    /// kernel said when it booted.
-    fn x2apic_on(&self) -> Option<bool> {
-        let mut value = [0; 8];
-        let msr = File::open(self.root.join("dev/cpu/0/msr"));
-        if msr.is_ok_and(|msr| msr.read_exact_at(&mut value, 0x1b).is_ok()) {
-            return Some(u64::from_le_bytes(value) & (1 << 10) != 0);
-        }
-        let log = kernel_log::read(&self.root)?;
-        let on = [
-            "x2apic enabled",
-            "Enabled x2apic",
-            "x2apic: enabled by BIOS",
-        ];
-        if on.iter().any(|text| log.contains(text)) {
-            return Some(true);
-        }
-        // Only a log that begins at the beginning proves that it did not say so.
-        log.contains("Linux version ").then_some(false)
-    }
-
-    fn clock(&self) -> Check {
-        const NAME: &str = "TSC";
-        let missing: Vec<&str> = ["constant_tsc", "nonstop_tsc"]
-            .into_iter()
-            .filter(|flag| !self.has_flag(flag))
-            .collect();
-        if missing.is_empty() {
-            return Check::ok(NAME, "constant and nonstop");
-        }
-        Check::warn(
-            NAME,
-            format!("the CPU does not say {}", missing.join(" and ")),
-            "clocks may drift if the clock rate changes; fine in an emulator",
         )
     }
 
@@ -251,27 +179,5 @@ impl Host {
             "the kernel cannot give large pieces of memory at run time",
             "use a kernel with CONFIG_CONTIG_ALLOC=y, Debian's have it",
         ))
-    }
-
-    fn virtual_machine(&self) -> Option<Check> {
-        if !self.has_flag("hypervisor") {
-            return None;
-        }
-        let product = self
-            .read("sys/class/dmi/id/product_name")
-            .unwrap_or_default();
-        Some(Check::ok(
-            "virtual machine",
-            format!("yes {product}; fine, no nested virtualization is needed")
-                .replace("yes ;", "yes;"),
-        ))
-    }
-}
-
-fn architecture() -> Check {
-    const NAME: &str = "architecture";
-    match std::env::consts::ARCH {
-        "x86_64" => Check::ok(NAME, "x86-64"),
-        other => Check::fail(NAME, other, "only x86-64 is supported"),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::rt;
+use crate::arch::NATIVE;
 use crate::budget::Budget;
 use crate::cli;
 use crate::config::{Config, OnChange, OnReboot};
@@ -77,7 +78,7 @@ impl Wish {
             list => list.to_vec(),
         };
         let cmdline = args.cmdline.clone().or(file.cmdline).unwrap_or_default();
-        let problems = kernel_cmdline::problems(&cmdline);
+        let problems = kernel_cmdline::problems(NATIVE, &cmdline);
         if !problems.is_empty() {
             return Err(Error::new(format!(
                 "the kernel command line would break containment: {}",
