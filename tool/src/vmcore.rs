@@ -4,35 +4,43 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use crate::arch::{Architecture, NATIVE};
 use crate::device::Range;
 use crate::error::{Error, IoContext, Result};
 use crate::guest::memory::{CHUNK, Memory, PAGE};
-use crate::guest::paging::{AddressSpace, IMAGE_MAP};
+use crate::guest::paging::{AddressSpace, KernelImage};
 use crate::guest::vmcoreinfo::Vmcoreinfo;
 use crate::interrupt;
 
 const PT_LOAD: u32 = 1;
 const PT_NOTE: u32 = 4;
 const NT_PRSTATUS: u32 = 1;
-/// sizeof(struct elf_prstatus) on x86-64
-const PRSTATUS_SIZE: usize = 336;
 const EHDR_SIZE: usize = 64;
 const PHDR_SIZE: usize = 56;
 const RWX: u32 = 7;
 
 /// What the dump says about the kernel in the memory.
-#[derive(Default)]
 pub struct Kernel {
+    pub architecture: &'static Architecture,
     pub vmcoreinfo: Vec<u8>,
-    /// Virtual and physical address and size of its image.
-    pub image: Option<(u64, u64, u64)>,
+    pub image: Option<KernelImage>,
     /// Where it maps all memory.
     pub direct_map: Option<u64>,
 }
 
+impl Default for Kernel {
+    fn default() -> Self {
+        Kernel {
+            architecture: NATIVE,
+            vmcoreinfo: Vec::new(),
+            image: None,
+            direct_map: None,
+        }
+    }
+}
+
 impl Kernel {
     pub fn new(memory: &dyn Memory, info: &Vmcoreinfo) -> Self {
-        const LARGE_PAGE: u64 = 2 << 20;
         let mut kernel = Kernel {
             vmcoreinfo: info.text.clone(),
             ..Kernel::default()
@@ -40,13 +48,8 @@ impl Kernel {
         let Some(space) = AddressSpace::new(memory, info) else {
             return kernel;
         };
-        if let Some(text) = info.symbol("_stext") {
-            let start = text & !(LARGE_PAGE - 1);
-            let extent = space.image_extent(start);
-            if start >= IMAGE_MAP && extent != 0 {
-                kernel.image = space.translate(start).map(|phys| (start, phys, extent));
-            }
-        }
+        kernel.architecture = space.architecture;
+        kernel.image = space.image();
         // A large range is sure to be mapped; a page below 1 MiB may not be.
         let sure = memory.ranges().iter().max_by_key(|r| r.size);
         kernel.direct_map = sure.and_then(|r| space.direct_map(r.start + r.size / 2));
@@ -85,7 +88,7 @@ pub struct Plan {
 impl Plan {
     pub fn new(ranges: &[Range], cpus: usize, kernel: &Kernel) -> Result<Self> {
         const TOO_LARGE: &str = "the memory ranges make no sense";
-        let notes = notes(cpus, &kernel.vmcoreinfo);
+        let notes = notes(cpus, kernel);
         let segments_max = 2 + ranges.len();
         let notes_at = EHDR_SIZE + PHDR_SIZE * segments_max;
         let mut offset = ((notes_at + notes.len()) as u64).next_multiple_of(PAGE);
@@ -119,7 +122,7 @@ impl Plan {
         // crash takes all before the first segment's data for the header: what
         // lies furthest back must not come first.
         segments.extend(image_segment(kernel, &data));
-        let mut head = ehdr(segments.len());
+        let mut head = ehdr(kernel.architecture, segments.len());
         for segment in &segments {
             put_phdr(&mut head, segment);
         }
@@ -175,16 +178,16 @@ impl Plan {
 
 /// The kernel's image lies in one of the ranges: the segment shares its bytes.
 fn image_segment(kernel: &Kernel, data: &[(Range, u64)]) -> Option<Segment> {
-    let (vaddr, paddr, size) = kernel.image?;
+    let KernelImage { virt, phys, size } = kernel.image?;
     let (range, offset) = data
         .iter()
-        .find(|(r, _)| paddr >= r.start && paddr < r.end())?;
+        .find(|(r, _)| phys >= r.start && phys < r.end())?;
     Some(Segment {
         kind: PT_LOAD,
-        offset: offset + (paddr - range.start),
-        vaddr,
-        paddr,
-        size: size.min(range.end() - paddr),
+        offset: offset + (phys - range.start),
+        vaddr: virt,
+        paddr: phys,
+        size: size.min(range.end() - phys),
     })
 }
 
@@ -226,23 +229,24 @@ fn put_note(to: &mut Vec<u8>, name: &[u8], kind: u32, desc: &[u8]) {
 }
 
 /// No registers: they are in CPUs that have been stopped from outside.
-fn notes(cpus: usize, vmcoreinfo: &[u8]) -> Vec<u8> {
+fn notes(cpus: usize, kernel: &Kernel) -> Vec<u8> {
+    let registers = vec![0; kernel.architecture.prstatus_size];
     let mut notes = Vec::new();
     for _ in 0..cpus {
-        put_note(&mut notes, b"CORE\0", NT_PRSTATUS, &[0; PRSTATUS_SIZE]);
+        put_note(&mut notes, b"CORE\0", NT_PRSTATUS, &registers);
     }
-    if !vmcoreinfo.is_empty() {
-        put_note(&mut notes, b"VMCOREINFO\0", 0, vmcoreinfo);
+    if !kernel.vmcoreinfo.is_empty() {
+        put_note(&mut notes, b"VMCOREINFO\0", 0, &kernel.vmcoreinfo);
     }
     notes
 }
 
-fn ehdr(segments: usize) -> Vec<u8> {
+fn ehdr(architecture: &Architecture, segments: usize) -> Vec<u8> {
     let mut h = Vec::with_capacity(EHDR_SIZE);
     // 64-bit, little-endian, version 1
     h.extend_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
     h.extend_from_slice(&4u16.to_le_bytes()); // ET_CORE
-    h.extend_from_slice(&62u16.to_le_bytes()); // x86-64
+    h.extend_from_slice(&architecture.elf_machine.to_le_bytes());
     h.extend_from_slice(&1u32.to_le_bytes());
     h.extend_from_slice(&0u64.to_le_bytes()); // entry
     h.extend_from_slice(&(EHDR_SIZE as u64).to_le_bytes()); // program headers
@@ -267,7 +271,8 @@ fn put_phdr(to: &mut Vec<u8>, s: &Segment) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::memory::{field_u32, field_u64};
+    use crate::arch::x86_64::paging::IMAGE_MAP;
+    use crate::guest::memory::{field_u16, field_u32, field_u64};
     use crate::guest::sample;
     use std::os::unix::fs::MetadataExt;
 
@@ -304,6 +309,34 @@ mod tests {
         let mut there = [0; 8192];
         image.read_exact(sample::IMAGE_AT, &mut there).unwrap();
         assert_eq!(&data[offset..offset + 8192], there);
+    }
+
+    #[test]
+    fn a_dump_of_a_kernel_of_arm64() {
+        let shape = sample::aarch64::SHAPES[0];
+        let (memory, info) = sample::aarch64::kernel(shape);
+        let kernel = Kernel::new(&memory, &info);
+        let head = Plan::new(memory.ranges(), 2, &kernel).unwrap().head;
+        assert_eq!(field_u16(&head, 18), Some(183), "EM_AARCH64");
+        let phdr = |n: u64| 64 + 56 * n;
+        assert_eq!(
+            field_u64(&head, phdr(1) + 16),
+            Some(shape.direct_offset().wrapping_add(shape.memory_at))
+        );
+        let image = shape.image_at();
+        assert_eq!(
+            field_u64(&head, phdr(2) + 16),
+            Some(shape.image_va(image)),
+            "where the image is"
+        );
+        assert_eq!(field_u64(&head, phdr(2) + 24), Some(image));
+        // Two notes with the registers, and VMCOREINFO.
+        let notes = field_u64(&head, phdr(0) + 8).unwrap();
+        assert_eq!(field_u32(&head, notes + 4), Some(392));
+        let second = notes + 12 + 8 + 392;
+        assert_eq!(field_u32(&head, second + 4), Some(392));
+        let third = second + 12 + 8 + 392;
+        assert_eq!(field_u32(&head, third + 4), Some(info.text.len() as u32));
     }
 
     #[test]

@@ -10,6 +10,9 @@ use crate::check::Check;
 use crate::commands::doctor::Host;
 use crate::device::{Description, Platform};
 use crate::error::Result;
+use crate::guest::memory::Memory;
+use crate::guest::paging::PageTables;
+use crate::guest::vmcoreinfo::Vmcoreinfo;
 use crate::kernel_image::KernelImage;
 
 pub use aarch64::AARCH64;
@@ -53,6 +56,10 @@ pub struct Architecture {
     /// How the log's line ends by which a kernel says that it will never be up, for it has no
     /// timer; on an emulated machine that can happen once.
     pub no_timer: Option<&'static str>,
+    /// sizeof(struct elf_prstatus).
+    pub prstatus_size: usize,
+    /// The page tables of a kernel that says this of itself, if it is of this architecture.
+    pub page_tables: for<'a> fn(&'a dyn Memory, &Vmcoreinfo) -> Option<Box<dyn PageTables + 'a>>,
     /// What this architecture cannot have, each with the reason.
     pub without: Without,
     /// What it takes beside what any machine needs.

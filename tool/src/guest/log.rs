@@ -212,6 +212,23 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_of_arm64() {
+        for shape in sample::aarch64::SHAPES {
+            let (mut image, _) = sample::aarch64::kernel(shape);
+            let mut status = fake::status("web");
+            status.kernel_version = "6.12.0-sample (x) #1".into();
+            status.starts = 2;
+            let start = "Kernel command line: a shimos.start=0000000002";
+            sample::aarch64::log(&mut image, shape, &["Linux version 6.12", start]);
+            let (lines, source) = read(&image, &status);
+            assert!(matches!(source, Source::Ring(_)), "{shape:?}");
+            assert_eq!(lines[0], "[    0.000000] Linux version 6.12");
+            status.starts = 3;
+            assert_eq!(read(&image, &status).1, Source::Nothing);
+        }
+    }
+
+    #[test]
     fn the_best_source() {
         let (mut image, _) = sample::kernel();
         let mut status = fake::status("web");

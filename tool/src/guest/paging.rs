@@ -1,94 +1,84 @@
-//! From the kernel's virtual addresses to physical ones (x86-64).
+//! From a kernel's virtual addresses to physical ones.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::memory::{Memory, PAGE};
 use super::vmcoreinfo::Vmcoreinfo;
+use crate::arch::{ALL, Architecture};
 
-/// Where the kernel's image is mapped, __START_KERNEL_map.
-pub const IMAGE_MAP: u64 = 0xffff_ffff_8000_0000;
-/// The kernel's half of the address space begins here at the lowest.
-const KERNEL_HALF: u64 = 0xff00_0000_0000_0000;
-const PRESENT: u64 = 1;
-const LARGE: u64 = 1 << 7;
-const ADDRESS: u64 = 0x000f_ffff_ffff_f000;
 /// More cached translations than any log needs.
 const MAX_CACHED: usize = 1 << 16;
 
+/// Where a kernel's image is, as far as it is mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelImage {
+    pub virt: u64,
+    pub phys: u64,
+    pub size: u64,
+}
+
+/// An architecture's page tables, with what the kernel says of them.
+pub trait PageTables {
+    /// The physical address behind that of an image whose place is known without them.
+    fn in_image(&self, address: u64) -> Option<u64>;
+
+    /// What the page tables say.
+    fn walk(&self, address: u64) -> Option<u64>;
+
+    fn image(&self) -> Option<KernelImage>;
+
+    /// Where the kernel maps all physical memory: the address of the first byte, were that
+    /// part of it. `physical` is an address that the kernel surely uses.
+    fn direct_map(&self, physical: u64) -> Option<u64>;
+}
+
 pub struct AddressSpace<'a> {
     pub memory: &'a dyn Memory,
-    phys_base: u64,
-    image_size: u64,
-    top: u64,
-    levels: u32,
-    encryption: u64,
+    /// Whose kernel it is.
+    pub architecture: &'static Architecture,
+    tables: Box<dyn PageTables + 'a>,
     cache: RefCell<HashMap<u64, u64>>,
 }
 
 impl<'a> AddressSpace<'a> {
+    /// Each architecture's kernels say other things of themselves, by which they are known.
     pub fn new(memory: &'a dyn Memory, info: &Vmcoreinfo) -> Option<Self> {
-        let phys_base = info.number("phys_base")? as u64;
-        let table = info
-            .symbol("init_top_pgt")
-            .or_else(|| info.symbol("swapper_pg_dir"))?;
-        let levels = match info.number("pgtable_l5_enabled") {
-            Some(1) => 5,
-            _ => 4,
+        let known = |architecture: &'static Architecture| {
+            (architecture.page_tables)(memory, info).map(|tables| (architecture, tables))
         };
-        let image_size = info.number("KERNEL_IMAGE_SIZE").unwrap_or(1 << 30) as u64;
+        let (architecture, tables) = ALL.into_iter().find_map(known)?;
         Some(AddressSpace {
             memory,
-            phys_base,
-            image_size: image_size.min(1 << 30),
-            top: table.wrapping_sub(IMAGE_MAP).wrapping_add(phys_base) & !(PAGE - 1),
-            levels,
-            encryption: info.number("sme_mask").unwrap_or(0) as u64,
+            architecture,
+            tables,
             cache: RefCell::new(HashMap::new()),
         })
     }
 
+    pub fn image(&self) -> Option<KernelImage> {
+        self.tables.image()
+    }
+
+    pub fn direct_map(&self, physical: u64) -> Option<u64> {
+        self.tables.direct_map(physical)
+    }
+
     /// The physical address; that something is there is not said.
     pub fn translate(&self, address: u64) -> Option<u64> {
-        let in_image = address.wrapping_sub(IMAGE_MAP);
-        if in_image < self.image_size {
-            return Some(in_image.wrapping_add(self.phys_base));
+        if let Some(found) = self.tables.in_image(address) {
+            return Some(found);
         }
         let page = address & !(PAGE - 1);
         if let Some(found) = self.cache.borrow().get(&page) {
             return Some(found + (address - page));
         }
-        let found = self.walk(page)?;
+        let found = self.tables.walk(page)?;
         let mut cache = self.cache.borrow_mut();
         if cache.len() < MAX_CACHED {
             cache.insert(page, found);
         }
         Some(found + (address - page))
-    }
-
-    /// What the page tables say.
-    pub fn walk(&self, address: u64) -> Option<u64> {
-        if address < KERNEL_HALF {
-            return None;
-        }
-        let mut table = self.top;
-        for level in (0..self.levels).rev() {
-            let shift = 12 + 9 * level;
-            let entry = self.entry(table, (address >> shift) & 511)?;
-            let next = entry & ADDRESS;
-            if level == 0 || (level <= 2 && entry & LARGE != 0) {
-                let inside = (1u64 << shift) - 1;
-                return Some((next & !inside) | (address & inside));
-            }
-            table = next;
-        }
-        None
-    }
-
-    /// A present entry of a page table, without the encryption bit.
-    fn entry(&self, table: u64, index: u64) -> Option<u64> {
-        let entry = self.memory.u64(table.checked_add(index * 8)?)? & !self.encryption;
-        (entry & PRESENT != 0).then_some(entry)
     }
 
     pub fn read(&self, address: u64, buffer: &mut [u8]) -> Option<()> {
@@ -108,116 +98,5 @@ impl<'a> AddressSpace<'a> {
         let mut bytes = [0; 8];
         self.read(address, &mut bytes)?;
         Some(u64::from_le_bytes(bytes))
-    }
-
-    /// How many bytes of the image are mapped in one piece from `address` on.
-    pub fn image_extent(&self, address: u64) -> u64 {
-        const STEP: u64 = 2 << 20;
-        let mut size = 0;
-        while size < self.image_size {
-            let at = address.wrapping_add(size);
-            if self.walk(at) != self.translate(at) {
-                break;
-            }
-            size += STEP;
-        }
-        size
-    }
-
-    /// Where the kernel maps all physical memory, page_offset_base: KASLR moves
-    /// it by multiples of 1 GiB. Found by looking for where `physical`, which
-    /// the partition surely uses, is mapped.
-    pub fn direct_map(&self, physical: u64) -> Option<u64> {
-        const GIB: u64 = 1 << 30;
-        /// The direct map is among the first that is present.
-        const MAX_TRIES: u32 = 1 << 16;
-        let mut tries = 0;
-        let inside = physical % GIB;
-        let top_shift = 12 + 9 * (self.levels - 1);
-        for top in 256..511u64 {
-            if self.entry(self.top, top).is_none() {
-                continue;
-            }
-            let start = (u64::MAX << (top_shift + 9)) | (top << top_shift);
-            // With five levels, go through 4-level regions that are present.
-            let steps = (1u64 << top_shift) / GIB;
-            let mut step = 0;
-            while step < steps {
-                let base = start + step * GIB;
-                if self.levels == 5 && step % 512 == 0 && !self.has_p4d(base) {
-                    step += 512;
-                    continue;
-                }
-                tries += 1;
-                if tries > MAX_TRIES {
-                    return None;
-                }
-                if self.walk(base + inside) == Some(physical) {
-                    return (base + inside).checked_sub(physical);
-                }
-                step += 1;
-            }
-        }
-        None
-    }
-
-    fn has_p4d(&self, address: u64) -> bool {
-        self.entry(self.top, (address >> 48) & 511)
-            .and_then(|e| self.entry(e & ADDRESS, (address >> 39) & 511))
-            .is_some()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::guest::sample::{self, Image};
-
-    #[test]
-    fn the_image_and_the_direct_map() {
-        let (image, info) = sample::kernel();
-        let space = AddressSpace::new(&image, &info).unwrap();
-        let text = IMAGE_MAP + sample::OFFSET;
-        assert_eq!(space.translate(text), Some(sample::IMAGE_AT));
-        assert_eq!(space.walk(text), Some(sample::IMAGE_AT));
-        assert_eq!(space.image_extent(text), 2 << 20);
-        let direct = sample::DIRECT + sample::MEMORY_AT + 0x1234;
-        assert_eq!(space.translate(direct), Some(sample::MEMORY_AT + 0x1234));
-        assert_eq!(
-            space.translate(direct),
-            Some(sample::MEMORY_AT + 0x1234),
-            "cached"
-        );
-        assert_eq!(space.direct_map(sample::MEMORY_AT), Some(sample::DIRECT));
-        assert_eq!(space.translate(0x1000), None);
-        assert_eq!(space.translate(0xffff_c000_0000_0000), None);
-    }
-
-    /// A page table that refers to itself, entries full of bits: no loop, no
-    /// panic.
-    #[test]
-    fn hostile_tables() {
-        let mut image = Image::new(0, 64 << 10);
-        for at in 0..8192u64 {
-            image.put(at * 8, &((at << 12) | 1).to_le_bytes());
-        }
-        let info = Vmcoreinfo::parse(
-            b"NUMBER(phys_base)=0\nSYMBOL(init_top_pgt)=ffffffff80000000\n\
-              NUMBER(pgtable_l5_enabled)=1\nNUMBER(KERNEL_IMAGE_SIZE)=-1\n",
-        );
-        let space = AddressSpace::new(&image, &info).unwrap();
-        for address in [
-            KERNEL_HALF,
-            u64::MAX,
-            u64::MAX - 0xfff,
-            0xffff_8880_0000_0000,
-        ] {
-            let _ = space.walk(address);
-            let _ = space.translate(address);
-            let _ = space.image_extent(address);
-            let _ = space.read(address, &mut [0; 100]);
-        }
-        let _ = space.direct_map(u64::MAX);
-        let _ = space.direct_map(0x1000);
     }
 }

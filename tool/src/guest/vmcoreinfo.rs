@@ -45,9 +45,17 @@ impl Vmcoreinfo {
         u64::from_str_radix(text, 16).ok()
     }
 
-    /// A signed number in decimal, as the kernel prints `long`.
+    /// A signed number in decimal, as the kernel prints `long`; or bits, as it prints some.
     pub fn number(&self, name: &str) -> Option<i64> {
-        self.values.get(&format!("NUMBER({name})"))?.parse().ok()
+        let text = self.values.get(&format!("NUMBER({name})"))?;
+        match text.strip_prefix("0x") {
+            Some(bits) => u64::from_str_radix(bits, 16).ok().map(|bits| bits as i64),
+            None => text.parse().ok(),
+        }
+    }
+
+    pub fn page_size(&self) -> Option<u64> {
+        self.values.get("PAGESIZE")?.parse().ok()
     }
 
     /// Offset of a structure's member, "prb_desc.state_var". No structure of
@@ -121,11 +129,15 @@ mod tests {
     fn parsing() {
         let v = Vmcoreinfo::parse(
             b"OSRELEASE=6.1.0\nSYMBOL(prb)=ffffffff82a0\nNUMBER(phys_base)=-4096\n\
+              NUMBER(y)=0xffffffffffffffff\nNUMBER(z)=0x\nPAGESIZE=16384\n\
               OFFSET(a.b)=16\nSIZE(a)=99999\njunk\n=\nNUMBER(x)=zz\n",
         );
         assert_eq!(v.release(), "6.1.0");
         assert_eq!(v.symbol("prb"), Some(0xffff_ffff_82a0));
         assert_eq!(v.number("phys_base"), Some(-4096));
+        assert_eq!(v.number("y"), Some(-1));
+        assert_eq!(v.number("z"), None);
+        assert_eq!(v.page_size(), Some(16384));
         assert_eq!(v.offset("a.b"), Some(16));
         assert_eq!(v.size("a"), None, "absurd");
         assert_eq!(v.number("x"), None);

@@ -3,6 +3,7 @@
 mod device_tree;
 mod doctor;
 pub mod image;
+mod paging;
 
 use super::{Architecture, Without};
 
@@ -18,6 +19,8 @@ pub static AARCH64: Architecture = Architecture {
     refused_parameters: include_str!("../../../../kernel/kloader/arch/arm64/refused.h"),
     // The rate of its timer is in a register.
     no_timer: None,
+    prstatus_size: 392,
+    page_tables: paging::of,
     without: Without {
         shared_cpus: Some("the layer under Linux that shares them is for x86-64 only"),
         guard: Some("the guard under a partition's kernel is for x86-64 only"),

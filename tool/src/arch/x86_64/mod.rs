@@ -2,6 +2,7 @@
 
 mod doctor;
 pub mod image;
+pub mod paging;
 
 use super::{Architecture, Without};
 
@@ -19,6 +20,8 @@ pub static X86_64: Architecture = Architecture {
     // stands still in the middle of that, as an emulator's on a busy machine may, it finds
     // this and waits for ever at the next sleep.
     no_timer: Some("APIC frequency too slow, disabling apic timer"),
+    prstatus_size: 336,
+    page_tables: paging::of,
     without: Without {
         shared_cpus: None,
         guard: None,
