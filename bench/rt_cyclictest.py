@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab import cache, files, kernels
+from lab import cache, files
+from lab.apt import Apt
 from lab.command import run
 
 
@@ -16,8 +17,8 @@ def cyclictest() -> Path:
         cache.remove(place)
         place.mkdir()
         with cache.lock("kernels"):
-            kernels.update()
-        package = kernels.download("rt-tests/trixie", place)
+            Apt().update()
+        package = Apt().download("rt-tests/trixie", place)
         run("dpkg-deb", "-x", package, place / "unpacked")
         files.ext4(place / "unpacked", target, 1 << 20, "bench-rt")
         cache.remove(place)

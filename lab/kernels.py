@@ -1,17 +1,19 @@
 """Stock Debian kernels: found through the meta packages, never by version.
 
 An image is downloaded and unpacked into the cache, not installed.  The headers
-are installed in the tool root, because their links are absolute.
+are installed in the tool root, because their links are absolute; those of
+another architecture are unpacked there.
 """
 
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from lab import cache, progress
+from lab.apt import Apt, install
+from lab.arch import NATIVE, Arch
 from lab.command import CommandError, run
 from lab.paths import CACHE
 
@@ -29,8 +31,6 @@ FLAVOURS = {
 }
 
 _KERNELS = CACHE / "kernels"
-_LISTS = Path("/var/lib/apt/lists")
-_LISTS_FRESH = 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,12 @@ class Kernel:
     flavour: str
     version: str  # as uname -r prints it
     root: Path  # holds boot/ and lib/modules/
+    arch: Arch = NATIVE
+
+    @property
+    def name(self) -> str:
+        """What things of it are called in the cache."""
+        return f"{self.flavour}{self.arch.suffix}"
 
     @property
     def image(self) -> Path:
@@ -50,76 +56,59 @@ class Kernel:
         return self.root / "lib" / "modules" / self.version
 
 
-def get(*flavours: str) -> list[Kernel]:
-    """The kernels, with their headers installed in the tool root."""
+def get(*flavours: str, arch: Arch = NATIVE) -> list[Kernel]:
+    """The kernels, with their headers in the tool root."""
     with cache.lock("kernels"):
-        found = [_cached(f) for f in flavours]
-        if all(k and _has_headers(k.version) for k in found):
+        found = [_cached(f, arch) for f in flavours]
+        if all(k and _has_headers(k) for k in found):
             return [k for k in found if k]
-        with progress.step(f"fetching stock Debian kernels and headers: {', '.join(flavours)}"):
+        with progress.step(f"fetching stock Debian kernels and headers for {arch.name}: {', '.join(flavours)}"):
             try:
-                return _fetch(flavours)
+                return _fetch(flavours, arch)
             except CommandError:
                 # The archive moved on to newer versions since the lists were
                 # read or the kernels were cached: start from what it has now.
-                update(force=True)
-                for flavour in flavours:
-                    if not _has_headers(_version(_KERNELS / flavour)):
-                        cache.remove(_KERNELS / flavour)
-                return _fetch(flavours)
+                Apt(arch).update(force=True)
+                for kernel in found:
+                    if kernel and not _has_headers(kernel):
+                        cache.remove(kernel.root)
+                return _fetch(flavours, arch)
 
 
-def _fetch(flavours: tuple[str, ...]) -> list[Kernel]:
-    versions = {}
-    for flavour in flavours:
-        kernel = _cached(flavour)
-        versions[flavour] = kernel.version if kernel else _resolve(flavour)
-    headers = [f"linux-headers-{v}" for v in versions.values() if not _has_headers(v)]
-    if headers:
-        update()
-        apt = ("apt-get", "-q", "-y", "--no-install-recommends")
-        environment = {"DEBIAN_FRONTEND": "noninteractive"}
-        run("dpkg", "--configure", "-a", env=environment)  # after an interrupted run
-        run(*apt, "-o", "Dpkg::Options::=--force-unsafe-io", "install", *headers, env=environment)
-    for flavour, version in versions.items():
-        if not _cached(flavour):
-            _download(flavour, version)
-    return [_at(_KERNELS / f) for f in flavours]
+def _fetch(flavours: tuple[str, ...], arch: Arch) -> list[Kernel]:
+    found = [_cached(f, arch) or _download(f, _resolve(f, arch), arch) for f in flavours]
+    headers = [f"linux-headers-{k.version}" for k in found if not _has_headers(k)]
+    if headers and arch.native:
+        Apt().update()
+        install(*headers)
+    elif headers:
+        # What they need runs on this computer, or is the same on any.
+        needed = [p for header in headers for p in Apt(arch).depends(header)]
+        Apt().update()
+        install(*(p for p in needed if re.fullmatch(r"linux-headers-.*-common(-rt)?|linux-kbuild-.*", p)))
+        for header in headers:
+            Apt(arch).unpack(header)
+    return found
 
 
-def update(force: bool = False) -> None:
-    """Read the package lists if they are missing or old; call it under the lock."""
-    lists = [p.stat().st_mtime for p in _LISTS.glob("*_Packages*")]
-    if force or not lists or time.time() - _LISTS.stat().st_mtime > _LISTS_FRESH:
-        run("apt-get", "-q", "update")
-        _LISTS.touch()
-
-
-def _resolve(flavour: str) -> str:
-    update()
+def _resolve(flavour: str, arch: Arch) -> str:
+    apt = Apt(arch)
+    apt.update()
     suite, kind = FLAVOURS[flavour]
-    meta = f"linux-image-{kind}-amd64/{suite}".replace("--", "-")
+    meta = f"linux-image-{kind}-{arch.name}/{suite}".replace("--", "-")
     # The suite must be named: Debian 12's security archive carries 6.12 too.
-    depends = run("apt-cache", "depends", meta)
-    match = re.search(r"Depends: linux-image-(\d\S+)", depends)
-    if not match:
-        raise CommandError(f"no kernel behind {meta}:\n{depends}")
-    return match[1]
+    for package in apt.depends(meta):
+        if match := re.match(r"linux-image-(\d\S+)", package):
+            return match[1]
+    raise CommandError(f"no kernel behind {meta}")
 
 
-def download(package: str, place: Path) -> Path:
-    """Fetch a package of Debian's, which may name a suite, into an empty directory; its file."""
-    run("apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", package, cwd=place)
-    (file,) = place.glob("*.deb")
-    return file
-
-
-def _download(flavour: str, version: str) -> None:
-    target = _KERNELS / flavour
-    new = _KERNELS / f"{flavour}.new"
+def _download(flavour: str, version: str, arch: Arch) -> Kernel:
+    target = _KERNELS / f"{flavour}{arch.suffix}"
+    new = target.with_name(f"{target.name}.new")
     cache.remove(new)
     new.mkdir(parents=True)
-    package = download(f"linux-image-{version}", new)
+    package = Apt(arch).download(f"linux-image-{version}", new)
     run("dpkg-deb", "-x", package, new / "unpacked")
     unpacked = new / "unpacked"
     (new / "lib").mkdir()
@@ -132,21 +121,21 @@ def _download(flavour: str, version: str) -> None:
     run("depmod", "-b", new, version)
     (new / "version").write_text(version)
     new.rename(target)
+    return _at(flavour, arch)
 
 
-def _cached(flavour: str) -> Kernel | None:
-    root = _KERNELS / flavour
-    return _at(root) if root.is_dir() else None
+def _cached(flavour: str, arch: Arch) -> Kernel | None:
+    kernel = _at(flavour, arch)
+    return kernel if kernel.version else None
 
 
-def _version(root: Path) -> str:
+def _at(flavour: str, arch: Arch) -> Kernel:
+    root = _KERNELS / f"{flavour}{arch.suffix}"
     file = root / "version"
-    return file.read_text() if file.exists() else ""
+    return Kernel(flavour, file.read_text() if file.exists() else "", root, arch)
 
 
-def _at(root: Path) -> Kernel:
-    return Kernel(root.name, _version(root), root)
-
-
-def _has_headers(version: str) -> bool:
-    return bool(version) and Path("/lib/modules", version, "build", "Makefile").exists()
+def _has_headers(kernel: Kernel) -> bool:
+    if not kernel.arch.native:
+        return Apt(kernel.arch).has(f"linux-headers-{kernel.version}")
+    return Path("/lib/modules", kernel.version, "build", "Makefile").exists()

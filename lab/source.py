@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lab import cache, kernels
+from lab import cache
+from lab.apt import Apt
 from lab.command import CommandError, run
 from lab.paths import CACHE
 
@@ -15,12 +16,12 @@ _SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 def _package() -> str:
     """Debian 13's versioned source package, through the meta package."""
     with cache.lock("kernels"):
-        kernels.update()
-        depends = run("apt-cache", "depends", "linux-source/trixie")
-    match = re.search(r"Depends: (linux-source-\d\S+)", depends)
-    if not match:
-        raise CommandError(f"no kernel source behind linux-source/trixie:\n{depends}")
-    return match[1]
+        Apt().update()
+        depends = Apt().depends("linux-source/trixie")
+    for package in depends:
+        if re.match(r"linux-source-\d", package):
+            return package
+    raise CommandError(f"no kernel source behind linux-source/trixie: {depends}")
 
 
 def checkpatch() -> Path:
@@ -33,7 +34,7 @@ def checkpatch() -> Path:
         work = target.with_suffix(".work")
         cache.remove(work)
         work.mkdir()
-        archive = kernels.download(package, work)
+        archive = Apt().download(package, work)
         target.mkdir()
         # A tar in a tar, of which three files are wanted.
         members = [f"{package}/scripts/{s}" for s in _SCRIPTS]
