@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
 # Building by hand; ./demo and ./test do all of it by themselves.
+# What for, as Debian calls it: amd64 or arm64.  Another one than this computer's needs Debian's
+# cross-compilers, and of that architecture musl-dev, libstd-rust-dev and the kernel's headers.
+HERE := $(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m)))
+ARCH ?= $(HERE)
+TRIPLE := $(patsubst arm64,aarch64,$(patsubst amd64,x86_64,$(ARCH)))-linux
+CROSS_COMPILE ?= $(if $(filter-out $(HERE),$(ARCH)),$(TRIPLE)-gnu-)
+TARGET_CC = $(if $(CROSS_COMPILE),$(CROSS_COMPILE)gcc,$(CC))
 KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
+# Debian's kernels know their compiler, and take from here only that it is a cross-compiler.
+KBUILD = $(MAKE) -C $(KDIR) $(if $(CROSS_COMPILE),ARCH=$(ARCH) CROSS_COMPILE=$(CROSS_COMPILE))
 # Where products go; the lab names a place outside of the tree.
 BUILD ?= build
 OUT ?= $(BUILD)/$(KVER)
@@ -17,13 +26,13 @@ help: ## list the targets
 
 modules: ## build the kernel modules for KVER into OUT (KVER=…, OUT=…)
 	$(call copy,kernel,$(OUT)/tree)
-	$(MAKE) -C $(KDIR) M=$(abspath $(OUT))/tree C=$(SPARSE) modules
+	$(KBUILD) M=$(abspath $(OUT))/tree C=$(SPARSE) modules
 	cp $(OUT)/tree/*/shimos_*.ko $(OUT)/
 
 .PHONY: init
 init: ## build the partitions' first program into OUT (OUT=…)
 	mkdir -p $(OUT)
-	musl-gcc -static -Os -s -Wall -Wextra -Wno-unused-result -Werror \
+	$(if $(CROSS_COMPILE),$(CROSS_COMPILE)gcc -specs /usr/lib/$(TRIPLE)-musl/musl-gcc.specs,musl-gcc) -static -Os -s -Wall -Wextra -Wno-unused-result -Werror \
 		-o $(OUT)/init kernel/init/init.c
 
 # Headers that only the kernel has, for the unit tests: all lead to one stub.
@@ -97,7 +106,7 @@ check-model: ## all interleavings of IKC's ring and allocator, in small scenario
 	$(BUILD)/model/check
 
 # named, else cargo would link its own plugins statically; see tool/.cargo
-RUST_TARGET = x86_64-unknown-linux-gnu
+RUST_TARGET = $(subst -linux,-unknown-linux-gnu,$(TRIPLE))
 
 .PHONY: tool deb
 tool: ## build the static command-line tool into OUT (OUT=…)
@@ -126,22 +135,22 @@ lib: examples ## test the C library and build the examples into OUT (OUT=…)
 
 examples: ## build the examples into OUT (OUT=…)
 	mkdir -p $(OUT)
-	$(CC) $(LIB_FLAGS) -static -o $(OUT)/ikc_hello examples/ikc_hello.c
-	$(CC) $(LIB_FLAGS) -Irt/programs -static -o $(OUT)/pendulum_panel examples/pendulum_panel.c
-	$(CC) $(LIB_FLAGS) -Irt/programs -static -o $(OUT)/pendulum_linux examples/pendulum_linux.c rt/programs/pendulum.c
+	$(TARGET_CC) $(LIB_FLAGS) -static -o $(OUT)/ikc_hello examples/ikc_hello.c
+	$(TARGET_CC) $(LIB_FLAGS) -Irt/programs -static -o $(OUT)/pendulum_panel examples/pendulum_panel.c
+	$(TARGET_CC) $(LIB_FLAGS) -Irt/programs -static -o $(OUT)/pendulum_linux examples/pendulum_linux.c rt/programs/pendulum.c
 
 .PHONY: test-modules test-programs
 test-modules: modules ## build the modules that tests load, for KVER into OUT
 	$(call copy,kernel/include,$(OUT)/tests/include)
 	$(call copy,tests/modules,$(OUT)/tests/modules)
-	$(MAKE) -C $(KDIR) M=$(abspath $(OUT))/tests/modules \
+	$(KBUILD) M=$(abspath $(OUT))/tests/modules \
 		KBUILD_EXTRA_SYMBOLS=$(abspath $(OUT))/tree/Module.symvers modules
 
 test-programs: ## build the programs that tests run on the machine into OUT
 	mkdir -p $(OUT)
-	$(CC) -static -O1 -Wall -Wextra -Wno-sign-compare -Werror -Ikernel/include \
+	$(TARGET_CC) -static -O1 -Wall -Wextra -Wno-sign-compare -Werror -Ikernel/include \
 		-o $(OUT)/ioctl_fuzz tests/programs/ioctl_fuzz.c
-	$(CC) -static -O1 -Wall -Wextra -Werror -Ikernel/include \
+	$(TARGET_CC) -static -O1 -Wall -Wextra -Werror -Ikernel/include \
 		-o $(OUT)/wait_event tests/programs/wait_event.c
 
 # A makefile of its own: copies of the tree that build modules only have none.
