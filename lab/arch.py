@@ -31,6 +31,10 @@ class Arch:
     wanted: Sequence[str] = ()
     #: The firmware of machines with ACPI; without it the board has a device tree.  None: it has its own, and ACPI always.
     firmware: str | None = None
+    #: The emulator's monitor about a CPU: where in its answer to ``info registers`` it says where the CPU is,
+    #: and what is asked of the CPU's interrupt controller.
+    where: str = r"^RIP=.*"
+    interrupts: str = "info lapic {cpu}"
     #: Whether there are programs in kernel mode and real-time partitions.
     kml_and_rt: bool = True
 
@@ -77,6 +81,8 @@ ARM64 = Arch(
     console="ttyAMA0",
     cmdline=("panic=-1", "random.trust_bootloader=1"),
     firmware="/usr/share/qemu-efi-aarch64/QEMU_EFI.fd",
+    where=r"^ PC=.*",
+    interrupts="",
     kml_and_rt=False,
 )
 

@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 
 from lab import cache, files, host, progress
+from lab.apt import development
+from lab.arch import NATIVE, Arch
 from lab.command import CommandError, run
 from lab.kernels import Kernel
 from lab.paths import CACHE, SRC
@@ -21,7 +23,10 @@ _TESTS = "usr/lib/shimos-test"
 RT_ACTIVATIONS = 1000
 RT_SECONDS = 2
 
-#: Names parts that shall not be on the machines, for trying out.
+#: Test programs that are made of the processor's own instructions.
+_OF_AMD64 = ("float_check", "kml_", "stale_code")
+
+#: Names parts that shall not be on the machines, "tool" or "modules", for trying out.
 _WITHOUT = "SHIMOS_LAB_WITHOUT"
 
 #: Cargo's profile of the tool on the machine: "lab", which is built quickly, unless told.
@@ -35,12 +40,17 @@ def run_make(target: str, out: Path, *variables: str, source: Path = SRC) -> str
     return run("make", "--no-print-directory", "-C", source, f"-j{os.cpu_count()}", target, f"OUT={out}", *variables)
 
 
+def _for(arch: Arch) -> list[str]:
+    """Make's variables for an architecture."""
+    return [] if arch.native else [f"ARCH={arch.name}"]
+
+
 @functools.cache
 def modules(kernel: Kernel) -> list[Path]:
     """The modules for one kernel; make decides what has to be built again."""
     out = _BUILD / kernel.version
-    with cache.lock(f"build-{kernel.flavour}"), progress.step(f"building modules for {kernel.version}"):
-        run_make("modules", out, f"KVER={kernel.version}")
+    with cache.lock(f"build-{kernel.name}"), progress.step(f"building modules for {kernel.version}"):
+        run_make("modules", out, f"KVER={kernel.version}", *_for(kernel.arch))
     return sorted(out.glob("shimos_*.ko"))
 
 
@@ -49,59 +59,70 @@ def layer(kernel: Kernel) -> Path:
     return _BUILD / kernel.version / "tree" / "spumone" / "layer" / "layer.elf"
 
 
-def _cargo(*options: str) -> Path:
+def _cargo(arch: Arch, *options: str) -> Path:
     """Build static binaries, as tool/.cargo says; returns where they are."""
     profile = os.environ.get(PROFILE_VARIABLE) or "lab"
-    run("cargo", "build", "--profile", profile, "--locked", *options, cwd=SRC / "tool")
-    return CACHE / "target" / "x86_64-unknown-linux-gnu" / profile
+    development(arch)
+    run("cargo", "build", "--profile", profile, "--locked", "--target", arch.rust, *options, cwd=SRC / "tool")
+    return CACHE / "target" / arch.rust / profile
 
 
 @functools.cache
-def tool() -> Path:
+def tool(arch: Arch = NATIVE) -> Path:
     """The ``shimos`` tool, a static binary."""
-    with cache.lock("build-tool"), progress.step("building the shimos tool"):
-        return _cargo() / "shimos"
+    with cache.lock("build-tool"), progress.step(f"building the shimos tool ({arch.name})"):
+        return _cargo(arch, "-p", "shimos") / "shimos"
 
 
 @functools.cache
-def init() -> Path:
+def init(arch: Arch = NATIVE) -> Path:
     """The static init that the tool puts into a partition's initrd."""
-    out = _BUILD / "init"
+    out = _BUILD / f"init{arch.suffix}"
+    development(arch)
     with cache.lock("build-init"):
-        run_make("init", out)
+        run_make("init", out, *_for(arch))
     return out / "init"
 
 
-def everything() -> dict[str, Path]:
+def everything(arch: Arch = NATIVE) -> dict[str, Path]:
     """Tool, init and the tests' programs by their places on a machine."""
-    parts = {"usr/lib/shimos/init": init(), **test_programs()}
+    parts = {"usr/lib/shimos/init": init(arch), **test_programs(arch)}
     if "tool" not in os.environ.get(_WITHOUT, ""):
-        parts["usr/bin/shimos"] = tool()
+        parts["usr/bin/shimos"] = tool(arch)
     return parts
 
 
 @functools.cache
-def test_programs() -> dict[str, Path]:
+def test_programs(arch: Arch) -> dict[str, Path]:
     """Programs that only tests use, static or scripts, by their places on a machine."""
     parts = {f"{_TESTS}/extract-vmlinux": SRC / "tests/programs/extract-vmlinux"}
     parts |= {
         f"{_TESTS}/{script.name}": script for script in sorted((SRC / "tests" / "guest").iterdir()) if script.is_file()
     }
-    out = _BUILD / "test-programs"
+    out = _BUILD / f"test-programs{arch.suffix}"
     out.mkdir(parents=True, exist_ok=True)
-    with cache.lock("build-test-programs"), progress.step("building the tests' programs"):
+    with cache.lock("build-test-programs"), progress.step(f"building the tests' programs ({arch.name})"):
         for source in sorted((SRC / "tests" / "programs").glob("*.c")):
+            if arch.name != "amd64" and source.stem.startswith(_OF_AMD64):
+                continue
             program = out / source.stem
             places = ("kernel/include", "kernel/include/uapi", "kernel/ikc", "lib/c")
             include = [f"-I{SRC / place}" for place in places]
-            run("gcc", "-static", "-O2", "-Wall", "-Werror", *include, "-o", program, source, "-lpthread")
+            gcc = f"{arch.triple}-gcc"
+            run(gcc, "-static", "-O2", "-Wall", "-Werror", *include, "-o", program, source, "-lpthread")
             parts[f"{_TESTS}/{source.stem}"] = program
-        run_make("examples", out)
+        run_make("examples", out, *_for(arch))
         parts |= {f"{_TESTS}/{name}": out / name for name in ("pendulum_panel", "pendulum_linux")}
+    return parts | (_kml_and_rt(out) if arch.kml_and_rt else {})
+
+
+def _kml_and_rt(out: Path) -> dict[str, Path]:
     with cache.lock("build-tool"):
         run_make("rt-tests", out, f"RT_ACTIVATIONS={RT_ACTIVATIONS}", f"RT_SECONDS={RT_SECONDS}")
-        parts |= {f"{_TESTS}/{image.name}": image for image in (out / "rt").glob("*.elf")}
-        parts[f"{_TESTS}/kml_getpid"] = _cargo("-p", "shimos-kml", "--example", "getpid") / "examples" / "getpid"
+        parts = {f"{_TESTS}/{image.name}": image for image in (out / "rt").glob("*.elf")}
+        parts[f"{_TESTS}/kml_getpid"] = (
+            _cargo(NATIVE, "-p", "shimos-kml", "--example", "getpid") / "examples" / "getpid"
+        )
     return parts
 
 
@@ -109,8 +130,8 @@ def test_programs() -> dict[str, Path]:
 def test_modules(kernel: Kernel) -> list[Path]:
     """Modules that only tests use: partitions and hosts that misbehave."""
     out = _BUILD / kernel.version
-    with cache.lock(f"build-{kernel.flavour}"), progress.step(f"building the tests' modules for {kernel.version}"):
-        run_make("test-modules", out, f"KVER={kernel.version}")
+    with cache.lock(f"build-{kernel.name}"), progress.step(f"building the tests' modules for {kernel.version}"):
+        run_make("test-modules", out, f"KVER={kernel.version}", *_for(kernel.arch))
     return sorted((out / "tests").rglob("*.ko"))
 
 
@@ -147,7 +168,8 @@ def payload(kernels: list[Kernel]) -> Path:
 
     Files lie where they have their places on the machine.
     """
-    trees = [programs_tree(), *(kernel_tree(kernel) for kernel in kernels)]
+    arch = kernels[0].arch
+    trees = [programs_tree(arch), *(kernel_tree(kernel) for kernel in kernels)]
 
     def make(target: Path) -> None:
         union = target.with_suffix(".tree")
@@ -161,35 +183,39 @@ def payload(kernels: list[Kernel]) -> Path:
             raise CommandError(f"what is under test takes {target.stat().st_size >> 20} MiB, more than its disk has")
         os.truncate(target, _PAYLOAD_SIZE)
 
-    name = "payload-" + "-".join(k.flavour for k in kernels)
+    name = "payload-" + "-".join(k.flavour for k in kernels) + arch.suffix
     key = cache.digest(*(tree.name for tree in trees))
     return cache.make(name, key, "packing what is under test", make, keep=_PAYLOADS)
 
 
-def programs_tree() -> Path:
+def programs_tree(arch: Arch = NATIVE) -> Path:
     """Tool, init, the partitions' initrd and the tests' programs, each at its place."""
-    initrd = host.partition_initrd()
+    initrd = host.partition_initrd(arch)
 
     def make(target: Path) -> None:
-        for where, source in (everything() | {"boot/lab-initrd.img": initrd}).items():
+        for where, source in (everything(arch) | {"boot/lab-initrd.img": initrd}).items():
             _install(source, target / where)
 
     key = cache.digest(
         os.environ.get(_WITHOUT, ""), os.environ.get(PROFILE_VARIABLE, ""), initrd.name, *_sources(_PROGRAMS)
     )
-    return cache.make("programs-tree", key, "building the programs under test", make, keep=2)
+    return cache.make(
+        f"programs-tree{arch.suffix}", key, f"building the programs under test ({arch.name})", make, keep=2
+    )
 
 
 def kernel_tree(kernel: Kernel) -> Path:
     """The modules for a kernel and those of the tests, each at its place, with the indexes that depmod makes."""
 
     def make(target: Path) -> None:
-        for module in test_modules(kernel):
+        without = "modules" in os.environ.get(_WITHOUT, "")
+        target.mkdir()
+        for module in [] if without else test_modules(kernel):
             _install(module, target / _TESTS / kernel.version / module.name)
-        _add_modules(target, kernel, modules(kernel))
+        _add_modules(target, kernel, [] if without else modules(kernel))
 
-    key = cache.digest(kernel.version, *_sources(_MODULES))
-    return cache.make(f"modules-tree-{kernel.flavour}", key, f"building all modules for {kernel.version}", make, keep=2)
+    key = cache.digest(kernel.version, os.environ.get(_WITHOUT, ""), *_sources(_MODULES))
+    return cache.make(f"modules-tree-{kernel.name}", key, f"building all modules for {kernel.version}", make, keep=2)
 
 
 def _install(source: Path, target: Path) -> None:
@@ -218,7 +244,7 @@ def _add_modules(root: Path, kernel: Kernel, objects: list[Path]) -> None:
     linked.mkdir(parents=True)
     for module in objects:
         run("cp", module, updates / module.name)
-        run("strip", "--strip-debug", updates / module.name)
+        run(f"{kernel.arch.triple}-strip", "--strip-debug", updates / module.name)
         run("cp", updates / module.name, linked / module.name)
     run("depmod", "-b", scratch, kernel.version)
     for index in (library / kernel.version).glob("modules.*"):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lab import cache, files
+from lab.arch import NATIVE, Arch
 from lab.command import run
 
 #: What tests and benchmarks of disks and networks use, on either side.
@@ -22,7 +23,12 @@ _LEFT_OUT = (
 
 
 def tree(
-    name: str, what: str, packages: tuple[str, ...], finish: Callable[[Path], None], *parts: str | bytes | Path
+    name: str,
+    what: str,
+    packages: tuple[str, ...],
+    finish: Callable[[Path], None],
+    *parts: str | bytes | Path,
+    arch: Arch = NATIVE,
 ) -> Path:
     """The cached directory ``name`` with these packages and root without a password.
 
@@ -34,7 +40,9 @@ def tree(
     def build(target: Path) -> None:
         run(
             "mmdebstrap",
-            *("--variant=minbase", f"--include={','.join(packages)}"),
+            *(f"--variant={'minbase' if arch.native else 'extract'}", f"--architectures={arch.name}"),
+            *(() if arch.native else ("--include=?essential",)),
+            f"--include={','.join(packages)}",
             "--dpkgopt=force-unsafe-io",
             *(f"--dpkgopt=path-exclude={path}" for path in _LEFT_OUT),
             "trixie",
@@ -42,9 +50,56 @@ def tree(
             *trixie,
         )
         files.write(target / "etc/resolv.conf", "")
-        run("chroot", target, "passwd", "-d", "root")
+        if arch.native:
+            run("chroot", target, "passwd", "-d", "root")
+        else:
+            _configure(target)
         (target / "usr/lib/modules").mkdir(exist_ok=True)
         finish(target)
 
-    key = cache.digest(*packages, *trixie, Path(__file__), *parts)
-    return cache.make(name, key, what, build)
+    key = cache.digest(*packages, *trixie, arch.name, Path(__file__), *parts)
+    return cache.make(f"{name}{arch.suffix}", key, what, build)
+
+
+#: What packages' scripts make, and is the same in the tool root, which is of the same release.
+_AS_HERE = (
+    *("etc/nsswitch.conf", "etc/profile", "etc/ssl/certs/ca-certificates.crt"),
+    *(f"etc/pam.d/common-{what}" for what in ("account", "auth", "password", "session", "session-noninteractive")),
+)
+_ALTERNATIVES = {"awk": "mawk", "pager": "less", "which": "which.debianutils"}
+#: Not in Debian's list of users, and asked for by no file of systemd's.
+_USERS = ("dnsmasq",)
+
+
+def _configure(target: Path) -> None:
+    """Do what the scripts of unpacked packages would do, for their programs do not run here.
+
+    It is as much as the lab wants: users, what logs them in, names of programs, and where services begin.
+    """
+    passwd = (target / "usr/share/base-passwd/passwd.master").read_text()
+    passwd = passwd.replace("root:*:", "root::", 1)
+    passwd += "".join(f"{user}:*:{900 + n}:65534::/nonexistent:/usr/sbin/nologin\n" for n, user in enumerate(_USERS))
+    files.write(target / "etc/passwd", passwd)
+    files.write(target / "etc/group", (target / "usr/share/base-passwd/group.master").read_text())
+    run("systemd-sysusers", f"--root={target}")
+    for path in _AS_HERE:
+        files.write(target / path, (Path("/") / path).read_text())
+    for name, program in _ALTERNATIVES.items():
+        link = target / "usr/bin" / name
+        if not link.exists():
+            link.symlink_to(program)
+    run("systemctl", f"--root={target}", "preset-all")
+    # Bytecode is the same on every architecture.
+    library = target / "usr/lib/python3.13"
+    if library.exists():
+        run(
+            "python3.13",
+            "-m",
+            "compileall",
+            "-q",
+            "-j0",
+            "-s",
+            target,
+            library,
+            target / "usr/lib/python3/dist-packages",
+        )

@@ -33,9 +33,11 @@ class Diagnosis:
 
     def cpu_states(self) -> list[tuple[str, str]]:
         """Return of each CPU a line about where it is, and what its local APIC holds; nothing of a dead machine."""
+        arch, ask = self._emulator.config.arch, self._emulator.hmp
         try:
-            registers = re.findall(r"^RIP=.*", self._emulator.hmp("info registers -a"), re.MULTILINE)
-            return [(where, self._emulator.hmp(f"info lapic {cpu}")) for cpu, where in enumerate(registers)]
+            registers = re.findall(arch.where, ask("info registers -a"), re.MULTILINE)
+            held = (ask(arch.interrupts.format(cpu=cpu)) if arch.interrupts else "" for cpu in range(len(registers)))
+            return list(zip(registers, held, strict=True))
         except (QMPError, OSError, EOFError):
             return []
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from lab import cache, files
+from lab.arch import NATIVE, Arch
 from lab.command import run
 from lab.host_root import root_tree
 from lab.kernels import Kernel
@@ -16,17 +17,18 @@ _UNPACK = {".xz": "xz", ".zst": "zstd"}
 
 
 def kernel_disk(kernel: Kernel) -> Path:
-    """boot/ and lib/modules/ of one kernel, with Debian's own initrd for it."""
-    tree = root_tree()
+    """boot/ and lib/modules/ of one kernel, with Debian's own initrd for it if it is of this architecture."""
+    tree = root_tree(kernel.arch)
 
     def build(target: Path) -> None:
         initrd = kernel.root / "boot" / f"initrd.img-{kernel.version}"
-        _mkinitramfs(tree, kernel, initrd)
+        if kernel.arch.native:  # else its programs do not run here
+            _mkinitramfs(tree, kernel, initrd)
         files.ext4(kernel.root, target, spare=256 << 20)
 
     key = cache.digest(tree.name, kernel.version)
-    name = f"kernel-{kernel.flavour}.ext4"
-    return cache.make(name, key, f"making the disk of kernel {kernel.version} (with Debian's initrd)", build)
+    name = f"kernel-{kernel.name}.ext4"
+    return cache.make(name, key, f"making the disk of kernel {kernel.version}", build)
 
 
 def _mkinitramfs(tree: Path, kernel: Kernel, initrd: Path) -> None:
@@ -65,7 +67,7 @@ def initramfs(kernel: Kernel) -> Path:
         tree = target.with_suffix(".tree")
         cache.remove(tree)
         (tree / "bin").mkdir(parents=True)
-        run("cp", "/bin/busybox", tree / "bin/busybox")
+        run("cp", _busybox(kernel.arch), tree / "bin/busybox")
         files.write(tree / "init", init.read_text(), 0o755)
         # The lab's own init and its shells; everything else comes when the machine runs.
         for script in scripts:
@@ -82,12 +84,15 @@ def initramfs(kernel: Kernel) -> Path:
         cache.remove(tree)
 
     key = cache.digest(kernel.version, init, *scripts, Path(__file__))
-    return cache.make(
-        f"host-initramfs-{kernel.flavour}", key, f"making the machine's initramfs ({kernel.flavour})", build
-    )
+    return cache.make(f"host-initramfs-{kernel.name}", key, f"making the machine's initramfs ({kernel.name})", build)
 
 
-def partition_initrd() -> Path:
+def _busybox(arch: Arch) -> Path:
+    """A static busybox."""
+    return Path("/bin/busybox") if arch.native else root_tree(arch) / "usr/bin/busybox"
+
+
+def partition_initrd(arch: Arch = NATIVE) -> Path:
     """The bare busybox initrd that partitions boot: /boot/lab-initrd.img."""
 
     def build(target: Path) -> None:
@@ -96,14 +101,14 @@ def partition_initrd() -> Path:
         for directory in ("bin", "dev", "proc", "sys", "tmp", "etc", "root"):
             (tree / directory).mkdir(parents=True)
         (tree / "sbin").symlink_to("bin")
-        run("cp", "/bin/busybox", tree / "bin/busybox")
+        run("cp", _busybox(arch), tree / "bin/busybox")
         files.write(tree / "init", (_GUEST / "partition-init").read_text(), 0o755)
         files.write(tree / "etc/inittab", (_GUEST / "partition-inittab").read_text())
         files.cpio(tree, target)
         cache.remove(tree)
 
     return cache.make(
-        "lab-initrd",
+        f"lab-initrd{arch.suffix}",
         cache.digest(_GUEST / "partition-init", _GUEST / "partition-inittab", Path(__file__)),
         "making the lab's partition initrd",
         build,

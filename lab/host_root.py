@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab import cache, debian, files
+from lab.arch import NATIVE, Arch
 
 # systemd is there for those who boot it; the lab's own init is faster.
 _PACKAGES = (
@@ -18,7 +19,7 @@ _PACKAGES = (
 _SPARE = 2 << 30
 
 
-def root_tree() -> Path:
+def root_tree(arch: Arch = NATIVE) -> Path:
     """The machine's root file system as a directory."""
 
     def finish(target: Path) -> None:
@@ -26,13 +27,14 @@ def root_tree() -> Path:
         files.write(target / "etc/fstab", "")
         (target / "lab").mkdir()
 
-    return debian.tree("host-root", "making the machine's Debian root", _PACKAGES, finish, Path(__file__))
+    what = f"making the machine's Debian root ({arch.name})"
+    return debian.tree("host-root", what, _PACKAGES, finish, Path(__file__), arch=arch)
 
 
-def root_disk() -> Path:
+def root_disk(arch: Arch = NATIVE) -> Path:
     """The root as an ext4 image; machines write to a throw-away layer over it."""
-    tree = root_tree()
-    key = tree.name.rpartition("-")[2]
+    tree = root_tree(arch)
+    name, _, key = tree.name.rpartition("-")
     return cache.make(
-        "host-root.ext4", key, "making the machine's root disk", lambda target: files.ext4(tree, target, _SPARE)
+        f"{name}.ext4", key, "making the machine's root disk", lambda target: files.ext4(tree, target, _SPARE)
     )

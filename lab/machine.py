@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from lab import accelerator, boot, build, cache, faults, host, host_root, kernels, template
+from lab.arch import ARCHES
 from lab.boot import Running
 from lab.consoles import Consoles
 from lab.devices import Disk, Nic, Place
@@ -55,6 +56,7 @@ class Machine:
         #: What it is called in what is said about it.
         self.name = "machine"
         self.flavour = self.spec.kernel
+        self.arch = ARCHES[self.spec.arch]
         self.consoles = Consoles()
         #: Kernel versions by flavour.
         self.versions: dict[str, str] = {}
@@ -121,10 +123,10 @@ class Machine:
 
     def _config(self) -> Config:
         spec = self.spec
-        found = kernels.get(*spec.flavours)
+        found = kernels.get(*spec.flavours, arch=self.arch)
         self.versions = {k.flavour: k.version for k in found}
         # The machine's first program knows what is a kernel's disk by the serial.
-        disks = [Disk("system", host_root.root_disk())]
+        disks = [Disk("system", host_root.root_disk(self.arch))]
         disks += [Disk(f"kernel-{k.flavour}", host.kernel_disk(k)) for k in found]
         disks += [disk.made() for disk in spec.disks]
         disks.append(Disk("payload", build.payload(found), late=not spec.stage))
@@ -139,12 +141,14 @@ class Machine:
             memory=spec.memory,
             accel=self._accelerator(found[0]),
             extra=spec.extra,
+            arch=self.arch,
+            acpi=spec.acpi,
         )
 
     def _accelerator(self, kernel: kernels.Kernel) -> str:
         if self.spec.icount:
             return "icount"
-        found = accelerator.accelerator(kernel, host.partition_initrd())
+        found = accelerator.accelerator(kernel, host.partition_initrd()) if self.arch.native else "tcg"
         return "tcg-single" if found == "tcg" and self.spec.one_thread else found
 
     def _clone_or_boot(self, config: Config, setup: template.Setup) -> Running:

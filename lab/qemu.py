@@ -14,6 +14,7 @@ from typing import Any
 from qemu.qmp import QMPError
 from qemu.qmp.legacy import QEMUMonitorProtocol
 
+from lab.arch import NATIVE, Arch
 from lab.devices import Disk, Nic, PciDevice, Place, pci_arguments
 
 SHELLS = 8
@@ -33,11 +34,13 @@ class Config:
     memory: str = "4G"
     shells: int = SHELLS
     accel: str = "tcg"  # or kvm, icount, tcg-single
+    arch: Arch = NATIVE
+    acpi: bool = True
     extra: Sequence[str] = ()
 
     def arguments(self, place: Place) -> list[str]:
         """The emulator's command line; the files of a new template are made."""
-        args = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
+        args = [self.arch.emulator, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
         # Whoever started it may be killed: nothing is left running.
         args += ["-run-with", "exit-with-parent=on"]
         args += ["-smp", str(self.cpus), "-m", self.memory, *self._memory(place)]
@@ -50,9 +53,7 @@ class Config:
             args += ["-accel", f"tcg,thread={threads}"]
             if self.accel == "icount":
                 args += ["-icount", "shift=0"]
-            # The emulator does `rep movsb` a byte at a time. Without these two
-            # features kernels clear and copy pages in ways it does faster.
-            args += ["-cpu", "max,-erms,-fsrm"]
+            args += ["-cpu", self.arch.cpu]
         args += ["-kernel", str(self.kernel), "-initrd", str(self.initrd), "-append", self.cmdline]
         # A clone's log begins with its template's.
         args += ["-chardev", f"file,id=log,append=on,path={place.directory / 'ttyS0.log'}", "-serial", "chardev:log"]
@@ -73,11 +74,12 @@ class Config:
 
     def _memory(self, place: Place) -> list[str]:
         """A template's memory is a file, which its clones map for themselves."""
+        board, more = self.arch.described(self.acpi)
         if place.role == "cold":
-            return ["-machine", "q35"]
+            return ["-machine", board, *more]
         share = {"template": "share=on", "clone": "share=off,readonly=on,rom=off"}[place.role]
         file = f"memory-backend-file,id=ram,size={self.memory},mem-path={place.ground / 'ram'},{share}"
-        return ["-object", file, "-machine", "q35,memory-backend=ram"]
+        return ["-object", file, "-machine", f"{board},memory-backend=ram", *more]
 
 
 def _connected_pair() -> tuple[socket.socket, socket.socket]:

@@ -2,6 +2,7 @@
 
 lab/run 6.12 -- uname -r      run a command as root, print its output, end with its status
 lab/run 6.12                  a shell; `exit` or Ctrl-\\ leaves it
+lab/run --arch arm64 6.12     on another kind of machine
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import shlex
 import sys
 
 from lab import kernels, progress, terminal
+from lab.arch import ARCHES, NATIVE
 from lab.devices import Disk, Nic
 from lab.machine import Machine
 from lab.shell import ShellError
@@ -25,6 +27,8 @@ def main(words: list[str]) -> int:
             raise SystemExit("lab/run: no command after --; leave out both for a shell")
     arguments = _parser().parse_args(own)
     with Machine(
+        arch=arguments.arch,
+        acpi=not arguments.device_tree,
         kernel=arguments.kernel,
         partitions=arguments.partition or ["6.1", "6.12"],
         cpus=arguments.cpus,
@@ -56,6 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("kernel", choices=sorted(kernels.FLAVOURS), help="the host's kernel")
     parser.add_argument("--partition", action="append", choices=sorted(kernels.FLAVOURS), help="kernel for partitions")
+    parser.add_argument("--arch", choices=sorted(ARCHES), default=NATIVE.name, help=f"of the machine ({NATIVE.name})")
+    parser.add_argument("--device-tree", action="store_true", help="an arm64 machine without ACPI")
     parser.add_argument("--cpus", type=int, default=4, metavar="N", help="number of CPUs (4)")
     parser.add_argument("--memory", default="4G", metavar="SIZE", help="memory (4G)")
     parser.add_argument("--disk", action="append", default=[], metavar="SIZE", help="one more, empty disk")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from lab.arch import ARCHES, NATIVE
 from lab.devices import Disk, Nic, PciDevice
 
 
@@ -13,6 +14,10 @@ from lab.devices import Disk, Nic, PciDevice
 class MachineSpec:
     """A machine of the lab, as tests, benchmarks and the demo ask for it."""
 
+    #: Of the machine and all its kernels, a key of ``arch.ARCHES``.
+    arch: str = NATIVE.name
+    #: Whether the machine describes itself by ACPI, where a device tree is the other way.
+    acpi: bool = True
     #: The host's kernel, a key of ``kernels.FLAVOURS``.
     kernel: str = "6.12"
     #: Kernels that shall be on its disks for partitions.
@@ -49,8 +54,8 @@ class MachineSpec:
     @property
     def host_cmdline(self) -> str:
         """The host's whole command line."""
-        # no_timer_check: on a busy computer the check takes the emulator's timer for a broken one, and panics.
-        words = ["console=ttyS0", "panic=-1", "tsc=reliable", "no_timer_check", "random.trust_cpu=1"]
+        arch = ARCHES[self.arch]
+        words = [f"console={arch.console}", *arch.cmdline]
         if not self.ipi_broadcast:
-            words.append("no_ipi_broadcast=1")
+            words += arch.wanted
         return " ".join([*words, self.cmdline]).strip()

@@ -63,7 +63,7 @@ class Setup:
 def key(config: Config, setup: Setup) -> str:
     """Return the name of the template of a machine that has done ``setup``: all that the frozen state depends on."""
     # The emulated time stamp counter is this computer's own, which begins anew with its boot.
-    version = run("qemu-system-x86_64", "--version").splitlines()[0]
+    version = run(config.arch.emulator, "--version").splitlines()[0]
     # A late disk's content is not part of it, but its size is.
     disks = [replace(disk, content=_size(disk)) if disk.late else disk for disk in config.disks]
     contents = [str(disk.content) for disk in disks]
