@@ -138,7 +138,8 @@ pub enum Command {
     ///
     /// The module shimos_kml runs programs of the administrator's choice in ring 0, as
     /// ordinary processes, so that their system calls cost less. Ring 0 is ring 0: such
-    /// a program can do whatever the kernel can. Works on the host and in a partition.
+    /// a program can do whatever the kernel can. Works on the host and in a partition, on
+    /// x86-64 only.
     #[command(subcommand)]
     Trust(Trust),
     /// Compare native Linux, SHIMOS and KVM on this machine
@@ -190,7 +191,7 @@ pub struct Run {
     ///
     /// Makes a real-time partition: --kernel names its program, which has no initrd, no
     /// command line and no devices. With --no-agent nobody waits until it says that it is
-    /// up.
+    /// up. On x86-64 only.
     #[arg(
         long,
         value_name = "LIST",
@@ -223,7 +224,7 @@ pub struct Run {
     ///
     /// Its CPUs run under nested paging: a stray access outside of its memory meets an
     /// exception there, a triple fault ends the partition and not the machine, and ports
-    /// that reset the machine do nothing. It cannot share devices with others.
+    /// that reset the machine do nothing. It cannot share devices with others. On x86-64 only.
     #[arg(long, conflicts_with = "share_cpus")]
     pub guarded: bool,
     /// Watch another real-time program, on the same CPU or on another
@@ -242,7 +243,7 @@ pub struct Run {
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub memory: Option<u64>,
 
-    /// Kernel: a bzImage or ELF vmlinux [default: the one the host runs], or the real-time program
+    /// Kernel: a vmlinuz, on x86-64 also an ELF vmlinux [default: the one the host runs], or the real-time program
     #[arg(long, value_name = "FILE")]
     pub kernel: Option<PathBuf>,
 
@@ -257,7 +258,7 @@ pub struct Run {
     #[command(flatten)]
     pub share: Share,
 
-    /// A PCIe device to give it whole, as lspci -D shows it; repeat for more
+    /// A PCIe device to give it whole, as lspci -D shows it; repeat for more (x86-64 only)
     #[arg(long, value_name = "ADDRESS", value_parser = pci::parse)]
     pub pci: Vec<pci::Address>,
 

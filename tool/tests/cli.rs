@@ -109,6 +109,15 @@ fn without_kernel_mode_it_is_1_with_one_line_of_why() {
     if Path::new("/sys/module/shimos_kml").exists() {
         return;
     }
+    if std::env::consts::ARCH != "x86_64" {
+        for args in [&["trust", "run", "sh"][..], &["trust", "status"]] {
+            let output = shimos(args);
+            assert_eq!(output.status.code(), Some(1), "{args:?}");
+            let text = String::from_utf8(output.stderr).unwrap();
+            assert!(text.contains("for x86-64 only"), "{text}");
+        }
+        return;
+    }
     for (args, word) in [
         (&["trust", "run", "sh"][..], "shimos_kml is not loaded"),
         (&["trust", "run", "--", "/bin/sh"], "modprobe shimos_kml"),

@@ -35,7 +35,7 @@ pub fn run(args: &cli::Json) -> Result<()> {
     checks.push(shared_devices(&host));
     checks.extend(partition_parts(Path::new("/boot")));
     let ok = checks.iter().all(|c| c.verdict != Verdict::Fail);
-    let kernel_mode = support::report(&System::real());
+    let kernel_mode = support::report(NATIVE, &System::real());
     if args.json {
         output::json(&Report {
             ok,

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::bring_up::{Ready, bring_up};
 use super::{kill, rm, show};
-use crate::arch::NATIVE;
+use crate::arch::{Architecture, NATIVE};
 use crate::cli;
 use crate::config::{self, Config, OnChange, OnReboot};
 use crate::device::{self, CreateRequest, Device, Info, Kind, Status};
@@ -28,13 +28,26 @@ use images::Images;
 use wish::{Limits, Wish};
 
 pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
+    run_on(NATIVE, device, args, verbose)
+}
+
+fn run_on(
+    architecture: &Architecture,
+    device: &dyn Device,
+    args: &cli::Run,
+    verbose: bool,
+) -> Result<()> {
     let info = device.info().or_refuse("cannot ask KLoader")?;
     let file = match &args.file {
         Some(path) => config::read(path)?,
         None => Config::default(),
     };
     let kind = wish::kind(args, &file);
-    here::check(NATIVE, kind, args.guarded || file.guarded == Some(true))?;
+    here::check(
+        architecture,
+        kind,
+        args.guarded || file.guarded == Some(true),
+    )?;
     check_host(&info, kind)?;
     let wish = Wish::from(args, file)?;
     let memory = Limits::of(&info, wish.kind).round(wish.memory)?;
@@ -271,6 +284,7 @@ fn summary(status: &Status) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::arch::X86_64;
     use crate::cli::{Cli, Command};
     use crate::device::State;
     use crate::fake::{self, Fake, Manner};
@@ -370,7 +384,7 @@ pub mod tests {
         let fake = Fake::default();
         let file = tempfile::NamedTempFile::new().unwrap();
         let line = format!("ctl --share-cpus 3 --kernel {}", file.path().display());
-        run(&fake, &args(&format!("{line} --memory 5M")), true).unwrap();
+        run_on(&X86_64, &fake, &args(&format!("{line} --memory 5M")), true).unwrap();
         let status = fake.status(1).unwrap();
         assert_eq!((status.kind, status.state), (Kind::Rt, State::Running));
         assert_eq!((status.cpus, status.memory), (vec![3], 8 << 20));
@@ -383,13 +397,14 @@ pub mod tests {
         let again = format!(
             "{line} --on-change restart --watch motor --budget 40%/1ms --memory 8M --replace --no-agent --json"
         );
-        run(&fake, &args(&again), false).unwrap();
+        run_on(&X86_64, &fake, &args(&again), false).unwrap();
         assert_eq!(budget(2), Ok((400_000, 1_000_000)));
         let status = fake.status(2).unwrap();
         assert!(status.renew && status.watch == "motor");
         assert!(summary(&status).contains(", watches motor"));
         assert!(fake.started_without_agent());
-        let error = run(&fake, &args(&format!("{line} --memory 2G")), false).unwrap_err();
+        let error =
+            run_on(&X86_64, &fake, &args(&format!("{line} --memory 2G")), false).unwrap_err();
         assert!(error.to_string().contains("at most 1 GiB"), "{error}");
     }
 
@@ -400,7 +415,7 @@ pub mod tests {
         std::io::Write::write_all(&mut file, b"share_cpus='1'\nbudget='99%'\n").unwrap();
         let path = file.path().display();
         let line = format!("ctl -f {path} --memory 8M --kernel {path}");
-        let error = run(&fake, &args(&line), false).unwrap_err();
+        let error = run_on(&X86_64, &fake, &args(&line), false).unwrap_err();
         assert_eq!(
             error.to_string(),
             format!("{path}: budget '99%': 99% leaves the host too little of its CPU: at most 95%")

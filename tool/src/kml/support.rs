@@ -6,14 +6,14 @@
 
 use super::report::Report;
 use super::{MODULE, available, caller, directory, loaded, roots_own};
-use crate::arch::NATIVE;
+use crate::arch::Architecture;
 use crate::check::{self, Check, Verdict};
 use crate::devices::system::System;
 use crate::output::printable;
 use crate::{kernel_log, modules};
 
-pub fn report(system: &System) -> Report {
-    if let Err(why) = available(NATIVE) {
+pub fn report(architecture: &Architecture, system: &System) -> Report {
+    if let Err(why) = available(architecture) {
         return Report {
             possible: false,
             loaded: false,
@@ -303,6 +303,7 @@ fn judge(name: &'static str, refused: bool, good: &str, bad: &str, fix: &str) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::{AARCH64, X86_64};
     use crate::devices::system::example;
 
     /// What is refused on a kernel with these files.
@@ -469,7 +470,8 @@ mod tests {
                 "6,1,2,-;shimos_kml: refused: page table isolation\n",
             ),
         ]);
-        let report = report(&system);
+        assert!(!report(&AARCH64, &system).possible);
+        let report = report(&X86_64, &system);
         assert!(!report.possible && !report.loaded);
         let text = report.text();
         assert!(text.contains("FAIL  PTI"), "{text}");

@@ -12,6 +12,9 @@ use crate::kernel_image::{bytes, u16_at, u32_at, u64_at};
 use crate::memory_file;
 use crate::unpack::{Packing, unpack};
 
+/// What a user can give.
+pub const KERNELS: &str = "an Image, packed or not (/boot/vmlinuz-…)";
+
 const MAGIC_AT: usize = 0x38;
 const MAGIC: [u8; 4] = *b"ARM\x64";
 /// No kernel comes near; an archive bomb stops here.
@@ -82,7 +85,9 @@ pub fn unpacked(file: &File, head: &[u8], len: u64) -> Result<Option<File>> {
             head: Vec::new(),
             size: 0,
         };
-        unpack(packing, input, output).map_err(|e| Error::new(format!("{WHAT}: {}", io_text(&e))))
+        unpack(packing, input, output).map_err(|e| {
+            Error::new(format!("{WHAT}: {}", io_text(&e))).hint(format!("give {KERNELS}"))
+        })
     })
     .map(Some)
 }

@@ -12,7 +12,7 @@ pub static AARCH64: Architecture = Architecture {
     name_with_article: "an arm64",
     elf_machine: 183,
     boots_elf: false,
-    kernels: "an Image, packed or not (/boot/vmlinuz-…)",
+    kernels: image::KERNELS,
     is_image: image::is_one,
     inspect: image::inspect,
     unpacked: image::unpacked,
