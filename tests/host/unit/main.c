@@ -47,6 +47,7 @@ int main(void)
 	test_cmdline();
 	test_guest();
 	test_identity();
+	test_poison();
 	test_svm();
 	printf("%u passed, %u failed\n", checks_passed, checks_failed);
 	return checks_failed != 0;

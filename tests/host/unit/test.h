@@ -23,6 +23,7 @@ void test_elf(void);
 void test_cmdline(void);
 void test_guest(void);
 void test_identity(void);
+void test_poison(void);
 void test_svm(void);
 
 #endif

@@ -31,6 +31,7 @@ typedef __s64 s64;
 #define __printf(a, b)		__attribute__((format(printf, a, b)))
 #define U64_MAX			(~0ULL)
 #define PAGE_SIZE		4096
+#define SZ_4K			0x00001000
 #define SZ_1M			0x00100000
 #define SZ_2M			0x00200000
 #define SZ_64M			0x04000000
@@ -38,6 +39,14 @@ typedef __s64 s64;
 #define SZ_1G			0x40000000
 #define ALIGN(x, a)		(((x) + (a) - 1) & ~((typeof(x))(a) - 1))
 #define BIT(n)			(1UL << (n))
+#define BIT_ULL(n)		(1ULL << (n))
+#define GENMASK(high, low)	(~0UL >> (63 - (high)) & ~0UL << (low))
+#define GENMASK_ULL		GENMASK
+#define FIELD_GET(mask, value)	(((value) & (mask)) >> __builtin_ctzll(mask))
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+#define READ_ONCE(x)		(*(const volatile typeof(x) *)&(x))
+#define WRITE_ONCE(x, value)	(*(volatile typeof(x) *)&(x) = (value))
+#define cond_resched()		do { } while (0)
 #define IS_ALIGNED(x, a)	(!((x) & ((a) - 1)))
 #define ARRAY_SIZE(a)		(sizeof(a) / sizeof((a)[0]))
 #define min(a, b)		((a) < (b) ? (a) : (b))
@@ -68,6 +77,23 @@ static inline char *strim(char *text)
 		text[--len] = '\0';
 	return skip_spaces(text);
 }
+
+static inline void *memchr_inv(const void *start, int c, size_t size)
+{
+	const u8 *at = start, *end = at + size;
+
+	while (at < end && *at == c)
+		at++;
+	return at < end ? (void *)at : NULL;
+}
+
+/* Of arm64's: the register that says how page tables are read, and ways to the firmware. */
+#define TCR_T1SZ_MASK		GENMASK(21, 16)
+#define TCR_TG1_MASK		GENMASK(31, 30)
+#define TCR_TG1_16K		(1UL << 30)
+#define TCR_TG1_4K		(2UL << 30)
+#define TCR_TG1_64K		(3UL << 30)
+enum arm_smccc_conduit { SMCCC_CONDUIT_NONE, SMCCC_CONDUIT_SMC, SMCCC_CONDUIT_HVC };
 
 /* Types that only appear as members. */
 struct kref { int unused; };
