@@ -178,7 +178,7 @@ static void test_strangers(void)
 	CHECK(!arm64_poison_mapped(&part));
 }
 
-/* Each entry leads back to the table, or to all of its memory. */
+/* Each entry leads back to the table, which says that it is no code, or to all of its memory. */
 static void test_circles(void)
 {
 	u64 *table, i;
@@ -186,7 +186,7 @@ static void test_circles(void)
 	begin(0x10000, TOP_4K);
 	table = table_at(0x10000, SZ_4K);
 	for (i = 0; i < 512; i++)
-		table[i] = i & 1 ? to(0x10000, TABLE) :
+		table[i] = i & 1 ? to(0x10000, TABLE | PXN) :
 				   ((uintptr_t)memory & ~(u64)(SZ_1G - 1)) | VALID;
 	arm64_poison_mapped(&part);
 	CHECK(forgot == 1);
