@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lab import cache, files
+from lab import cache, files, foreign_initrd
 from lab.arch import NATIVE, Arch
 from lab.command import run
 from lab.host_root import root_tree
@@ -17,13 +17,15 @@ _UNPACK = {".xz": "xz", ".zst": "zstd"}
 
 
 def kernel_disk(kernel: Kernel) -> Path:
-    """boot/ and lib/modules/ of one kernel, with Debian's own initrd for it if it is of this architecture."""
+    """boot/ and lib/modules/ of one kernel, with Debian's own initrd for it."""
     tree = root_tree(kernel.arch)
 
     def build(target: Path) -> None:
         initrd = kernel.root / "boot" / f"initrd.img-{kernel.version}"
-        if kernel.arch.native:  # else its programs do not run here
+        if kernel.arch.native:
             _mkinitramfs(tree, kernel, initrd)
+        else:
+            foreign_initrd.make(kernel, initramfs(kernel), initrd)
         files.ext4(kernel.root, target, spare=256 << 20)
 
     key = cache.digest(tree.name, kernel.version)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab import cache, debian, files, kernels
+from lab.arch import ARCHES, NATIVE, Arch
 from lab.command import run
 from lab.paths import SRC
 
@@ -32,7 +33,7 @@ _UNWANTED = (
 )
 
 
-def root_tree() -> Path:
+def root_tree(arch: Arch = NATIVE) -> Path:
     """The root file system as a directory, without kernel modules."""
 
     def finish(target: Path) -> None:
@@ -49,17 +50,18 @@ def root_tree() -> Path:
         run("systemctl", f"--root={target}", "disable", *_UNWANTED)
 
     what = "making the partitions' Debian root"
-    return debian.tree("partition-root", what, _PACKAGES, finish, Path(__file__), _NETWORK)
+    return debian.tree("partition-root", what, _PACKAGES, finish, Path(__file__), _NETWORK, arch=arch)
 
 
-def partition_root(flavour: str = "6.12") -> Path:
+def partition_root(flavour: str = "6.12", arch: str = NATIVE.name) -> Path:
     """An ext4 image of it with that kernel's modules; use a throw-away layer or a copy."""
-    return with_modules("partition-root", root_tree(), flavour, NAME, "making the partitions' root disk")
+    tree = root_tree(ARCHES[arch])
+    return with_modules("partition-root", tree, flavour, NAME, "making the partitions' root disk", ARCHES[arch])
 
 
-def with_modules(name: str, tree: Path, flavour: str, label: str, what: str) -> Path:
+def with_modules(name: str, tree: Path, flavour: str, label: str, what: str, arch: Arch = NATIVE) -> Path:
     """An ext4 image of a cached tree with a kernel's modules; ``label`` is the file system's."""
-    (kernel,) = kernels.get(flavour)
+    (kernel,) = kernels.get(flavour, arch=arch)
 
     def build(target: Path) -> None:
         # In a mount namespace, for the modules shall not be copied first.
@@ -69,4 +71,4 @@ def with_modules(name: str, tree: Path, flavour: str, label: str, what: str) -> 
         run("unshare", "--mount", "--propagation", "unchanged", "bash", "-c", script, "bash", *modules, *image)
 
     key = cache.digest(tree.name, kernel.version, Path(__file__))
-    return cache.make(f"{name}-{flavour}.ext4", key, f"{what} ({flavour})", build)
+    return cache.make(f"{name}-{kernel.name}.ext4", key, f"{what} ({kernel.name})", build)
