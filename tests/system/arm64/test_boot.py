@@ -14,7 +14,7 @@ from tests.support.tiers import REPETITION
 DESCRIPTIONS = {"ACPI": True, "device tree": False}
 
 
-@pytest.fixture(scope="module", params=DESCRIPTIONS.values(), ids=DESCRIPTIONS)
+@pytest.fixture(scope="module", params=list(DESCRIPTIONS.values()), ids=list(DESCRIPTIONS))
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
     """A machine of either kind, for all tests of this module."""
     progress.quiet()
@@ -84,4 +84,16 @@ def test_cold_start(options: dict[str, object], monkeypatch: pytest.MonkeyPatch)
     with Machine(arch="arm64", load=False, **options) as machine:
         assert machine.emulator.place.role == "cold"
         assert machine.run("uname -r").output.strip() == machine.versions[machine.flavour]
+        machine.assert_dmesg_clean()
+
+
+@pytest.mark.parametrize(
+    ("extra", "level"),
+    [pytest.param([], "EL1", marks=REPETITION), (["-machine", "virtualization=on"], "EL2")],
+    ids=["as usual", "with virtualization"],
+)
+def test_exception_level(extra: list[str], level: str) -> None:
+    """At EL2 the kernel calls PSCI by SMC, at EL1 by HVC."""
+    with Machine(arch="arm64", load=False, extra=extra) as machine:
+        assert f"CPU: All CPU(s) started at {level}\n" in machine.dmesg()
         machine.assert_dmesg_clean()
