@@ -1,8 +1,9 @@
 """``./demo``: a second, unmodified kernel beside the first, step by step.
 
-./demo           show it, check every step, exit 0 if all held
-./demo --rt      the same of an RTOS and Linux on the same core
-./demo --shell   a shell on the emulated machine, everything prepared
+./demo                show it, check every step, exit 0 if all held
+./demo --arch arm64   the same on another kind of machine; with --device-tree on one without ACPI
+./demo --rt           the same of an RTOS and Linux on the same core
+./demo --shell        a shell on the emulated machine, everything prepared
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from typing import Any
 
 from lab import demo_rt, progress, terminal
+from lab.arch import ARCHES, NATIVE, Arch
 from lab.demo_steps import Steps
 from lab.devices import Disk
 from lab.machine import LAB_INITRD, Machine, parse_cpu_list
@@ -182,15 +184,27 @@ This is a shell on the emulated machine; `exit` leaves it (and ends the machine)
 """
 
 
+def _machine(arch: Arch, acpi: bool) -> Machine:
+    root = Disk("root", lambda: partition_root("6.1", arch.name))
+    return Machine(arch=arch.name, acpi=acpi, disks=[root])
+
+
 def main() -> int:
     """0 if every check held."""
     parser = argparse.ArgumentParser(prog="./demo", description=__doc__.splitlines()[0] if __doc__ else None)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--shell", action="store_true", help="a shell on the emulated machine, everything prepared")
     what.add_argument("--rt", action="store_true", help="an RTOS and Linux on the same core")
+    parser.add_argument("--arch", choices=sorted(ARCHES), default=NATIVE.name, help=f"of the machine ({NATIVE.name})")
+    parser.add_argument("--device-tree", action="store_true", help="an arm64 machine without ACPI")
     arguments = parser.parse_args()
+    arch = ARCHES[arguments.arch]
+    if arguments.rt and not arch.kml_and_rt:
+        parser.error(f"--rt: there are no real-time partitions on {arch.name}")
+    if arguments.device_tree and arch.firmware is None:
+        parser.error(f"--device-tree: machines of {arch.name} have ACPI; add --arch arm64")
     say("preparing the lab")
-    with demo_rt.machine() if arguments.rt else Machine(disks=[Disk("root", lambda: partition_root("6.1"))]) as machine:
+    with demo_rt.machine() if arguments.rt else _machine(arch, not arguments.device_tree) as machine:
         say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.accelerator})")
         if arguments.shell:
             terminal.shell(machine, _greeting(machine))

@@ -25,7 +25,10 @@ def main(words: list[str]) -> int:
         own, command = words[: words.index("--")], shlex.join(words[words.index("--") + 1 :])
         if not command:
             raise SystemExit("lab/run: no command after --; leave out both for a shell")
-    arguments = _parser().parse_args(own)
+    parser = _parser()
+    arguments = parser.parse_args(own)
+    if arguments.device_tree and ARCHES[arguments.arch].firmware is None:
+        parser.error(f"--device-tree: machines of {arguments.arch} have ACPI; add --arch arm64")
     with Machine(
         arch=arguments.arch,
         acpi=not arguments.device_tree,
