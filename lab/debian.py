@@ -88,6 +88,8 @@ def _configure(target: Path) -> None:
         link = target / "usr/bin" / name
         if not link.exists():
             link.symlink_to(program)
+    # systemctl would have a program of the root look at these; all services that matter have units.
+    cache.remove(target / "etc/init.d")
     run("systemctl", f"--root={target}", "preset-all")
     # Bytecode is the same on every architecture.
     library = target / "usr/lib/python3.13"
