@@ -57,17 +57,38 @@ static inline void ikc_full_barrier(void)
 #endif
 }
 
+/*
+ * The kernel's read-modify-writes are full barriers, C's are not: on arm64 what
+ * comes behind one may be done before its store (ldaxr, stlxr).
+ */
+static inline void ikc_barrier_after_rmw(void)
+{
+#if !defined(__x86_64__)
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+#define IKC_RMW(value) ({						\
+	__typeof__(value) value_ = (value);				\
+	ikc_barrier_after_rmw();					\
+	value_; })
+
 /* the same */
 #define smp_mb()			ikc_full_barrier()
 #define cmpxchg(ptr, old, new) ({					\
 	__typeof__(*(ptr)) old_ = (old);				\
 	__atomic_compare_exchange_n(ptr, &old_, new, 0,			\
 				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);\
+	ikc_barrier_after_rmw();					\
 	old_; })
-#define ikc_fetch_or64(ptr, bits)	__atomic_fetch_or(ptr, bits, __ATOMIC_SEQ_CST)
-#define ikc_fetch_andnot64(ptr, bits)	__atomic_fetch_and(ptr, ~(bits), __ATOMIC_SEQ_CST)
-#define ikc_or32(ptr, bits)		((void)__atomic_fetch_or(ptr, bits, __ATOMIC_SEQ_CST))
-#define ikc_andnot32(ptr, bits)		((void)__atomic_fetch_and(ptr, ~(bits), __ATOMIC_SEQ_CST))
+#define ikc_fetch_or64(ptr, bits)	\
+	IKC_RMW(__atomic_fetch_or(ptr, bits, __ATOMIC_SEQ_CST))
+#define ikc_fetch_andnot64(ptr, bits)	\
+	IKC_RMW(__atomic_fetch_and(ptr, ~(bits), __ATOMIC_SEQ_CST))
+#define ikc_or32(ptr, bits)		\
+	((void)IKC_RMW(__atomic_fetch_or(ptr, bits, __ATOMIC_SEQ_CST)))
+#define ikc_andnot32(ptr, bits)		\
+	((void)IKC_RMW(__atomic_fetch_and(ptr, ~(bits), __ATOMIC_SEQ_CST)))
 #define ikc_copy_in(slot, from, len)	memcpy(slot, from, len)
 #define ikc_copy_out(to, slot, len)	memcpy(to, slot, len)
 #endif
