@@ -58,14 +58,16 @@ static void ikc_host_publish(struct ikc_area *area, u32 number)
 	for (i = 0; i < IKC_MAX_CPUS; i++)
 		WRITE_ONCE(to->cpu[i], from->cpu[i]);
 	memcpy(to->range, from->range, sizeof(to->range));
-	smp_wmb();	/* pairs with the acquire of `ready`, which comes later still */
+	/* pairs with ikc_hold(), and the acquire of `ready`, which comes later still */
+	smp_wmb();
 	WRITE_ONCE(to->state, from->state);
 }
 
 static void ikc_host_set_state(u32 number, u32 state)
 {
 	lockdep_assert_held(&ikc_peers_mutex);
-	WRITE_ONCE(ikc_host_facts[number].state, state);
+	/* pairs with the read barrier in ikc_hold(), on other CPUs of the host */
+	smp_store_release(&ikc_host_facts[number].state, state);
 	ikc_host_publish(ikc_self.area, number);
 }
 

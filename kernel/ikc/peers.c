@@ -183,14 +183,16 @@ int ikc_hold(unsigned int kernel)
 {
 	int ret = ikc_check_peer(kernel);
 	u32 life;
+	bool up;
 
 	if (ret)
 		return ret;
 	life = ikc_peer_life(kernel);
 	ikc_change_hold(kernel, 1);
 	smp_mb();	/* pairs with the one in ikc_host_wait_unheld() */
-	if (READ_ONCE(ikc_facts(kernel)->state) == IKC_UP &&
-	    READ_ONCE(ikc_facts(kernel)->life) == life)
+	up = READ_ONCE(ikc_facts(kernel)->state) == IKC_UP;
+	smp_rmb();	/* pairs with host.c: the life in which it is up comes first */
+	if (up && READ_ONCE(ikc_facts(kernel)->life) == life)
 		return 0;
 	ikc_unhold(kernel);
 	return -EHOSTDOWN;
@@ -306,12 +308,13 @@ void ikc_peers_look(void)
 void ikc_peers_looking(void)
 {
 	WRITE_ONCE(ikc_events_seen, READ_ONCE(ikc_entry(ikc_self.number)->events));
-	smp_mb();	/* pairs with the one in ikc_poke(): what is counted later makes it run again */
+	/* pairs with ikc_poke(): what is counted later makes the work run again */
+	smp_mb();
 }
 
 void ikc_poke(unsigned int kernel)
 {
-	/* what there is to see before the count: pairs with the one in ikc_peers_looking() */
+	/* who sees the count sees the reason; pairs with ikc_peers_looking() */
 	smp_mb__before_atomic();
 	atomic_inc((atomic_t *)&ikc_entry(kernel)->events);
 	if (kernel == ikc_self.number)

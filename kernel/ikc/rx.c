@@ -88,7 +88,7 @@ static void ikc_rx_free(struct ikc_rx *rx)
 
 bool ikc_rx_attached(const struct ikc_rx *rx)
 {
-	/* pairs with the release in ikc_tx_detach(): all that it wrote is seen after that */
+	/* pairs with the releases in tx.c: what was written to the ring is there */
 	return smp_load_acquire(&ikc_port(ikc_self.number, rx->sender, rx->queue)->attached) ==
 	       rx->offset;
 }
