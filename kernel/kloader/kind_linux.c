@@ -67,7 +67,8 @@ static u64 kind_exits(struct partition *p)
 
 static u32 kind_ready(struct partition *p)
 {
-	return READ_ONCE(p->shared->ready) ? READ_ONCE(p->shared->agent_version) : 0;
+	/* pairs with the agent's write barrier: the rest is there */
+	return smp_load_acquire(&p->shared->ready) ? READ_ONCE(p->shared->agent_version) : 0;
 }
 
 /* The guard's word, or the agent's, but for what is not for it to say. */
