@@ -99,7 +99,7 @@ check-layer: ## unit tests and fuzzers of SPUMONE's layer, with sanitizers
 		-o $(BUILD)/layer/check $(LAYER_TESTS)
 	$(BUILD)/layer/check
 
-check-model: ## all interleavings of IKC's ring and allocator, in small scenarios
+check-model: ## IKC's ring, allocator and shared words: all interleavings, in Arm's memory order
 	mkdir -p $(BUILD)/model
 	$(CC) $(IKC_FLAGS) -O2 -include tests/host/model/model.h -Itests/host/model \
 		-o $(BUILD)/model/check $(MODEL)

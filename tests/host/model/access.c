@@ -1,39 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory model.  Each thread has a buffer of stores on their way.  A plain
- * store may land at any later time, stores to different places in any order; to
- * the same place in order.  A release lands after all that stand before it.  A
- * thread reads its own stores first.  A full barrier and a read-modify-write
- * make all land.  That is PSO, so it holds TSO (x86) and much of what weaker
- * machines do.  As the kernel has it, a compare-and-exchange that fails is just a
- * load.
+ * The memory model: as much of Arm's (ARMv8, multi-copy atomic) as the code relies
+ * on, and so more than x86 does.  There is one memory, and each value in it is there
+ * for all from one moment on.  A processor does
  *
- * Not covered: loads that are done early or late.  Loads happen in program
- * order, as after an acquire.  So nothing is said about an acquire that should
- * be there and is not, nor about a release that is there for loads before it
- * (in ikc_publish(): the copying out; taken out it makes no difference here).
- * The pairs of relaxed loads that exist (hints, then tags, then the span's word,
- * in heap.c) have a read-modify-write between them, except in ikc_heap_scavenge(), whose
- * loads only choose what is then tried by compare-and-exchange.
+ * - stores late: each thread has a buffer of them.  They land in any order, but those
+ *   to one place do not change theirs, and what stands before a write barrier or a
+ *   release lands first.  A thread reads its own stores first.  (buffer.c)
+ * - loads early: a load may give what its place held at any time since the thread's
+ *   last barrier or acquire; never older than what the thread has read there, nor
+ *   than its own store.  (history.c)
+ * - loads late, behind later stores: only those of a copy, up to the next barrier,
+ *   the landing of a release, or until the thread says that it looks at the copy.
+ *   The value of every other load in the code decides by a branch what is stored
+ *   after it, and Arm lets no store become visible before what it depends on; or, as
+ *   of `event` and `room_event`, it decides only whether to ring.
  *
- * A store goes into the buffer without a choice of the explorer before it:
- * nobody else can see that.  Except for a thread that may stop for ever, where
- * it matters which stores it came to.
+ * This is the operational reading of Pulte et al., "Promising-ARM/RISC-V" (PLDI
+ * 2019), whose views are here "what may still be read", with buffers and late copies
+ * in place of its promises; compare Kang et al. (POPL 2017).  litmus.c asserts what
+ * the model lets happen and what not.
+ *
+ * Barriers are what the kernel's are: a release is not ordered with a later acquire,
+ * an acquire may be weaker than Arm's (RCpc); a read-modify-write is a full barrier,
+ * and a compare-and-exchange that fails is just a load.  An interrupt comes after all
+ * that was visible when it was raised, but to raise it is a plain store: who rings
+ * has to say what shall be seen.  An address that was read before is no order between
+ * loads here, though it is on Arm: nothing relies on it.
+ *
+ * A store goes into the buffer without a choice of the explorer before it: nobody
+ * else can see that.  Except for a thread that may stop for ever, where it matters
+ * which stores it came to.
  */
 #include <stdlib.h>
 #include <string.h>
 #include "world.h"
 
-extern const struct scenario *scenario;
+int picked;
+static bool quiet;
 
-static bool mutated(enum mutate kind, const char *func)
+void model_quiet(bool on)
 {
-	return mutation && mutation->kind == kind && !strcmp(mutation->func, func);
+	quiet = on;
+}
+
+static bool mutated(enum mutate kind, const struct model_site *site)
+{
+	return mutation && mutation->kind == kind && !strcmp(mutation->func, site->func) &&
+	       strstr(site->text, mutation->text);
+}
+
+/* It is there for its order, unless a mutation takes that from it. */
+static bool ordered(struct model_site *site)
+{
+	history_site(site);
+	site->ordered = true;
+	return !mutated(MUTATE_RELAX, site);
 }
 
 bool model_misuse(const char *func)
 {
-	return mutated(MUTATE_USE, func);
+	return mutation && mutation->kind == MUTATE_USE && !strcmp(mutation->func, func);
 }
 
 void model_wish(__u64 word)
@@ -57,140 +84,193 @@ static void did(const char *what, const char *func, const volatile void *at, __u
 	step.value = value;
 }
 
-static __u64 apply(enum model_rmw op, __u64 was, __u64 a, __u64 b)
+/* Let the explorer choose, before something at @site that reads @place (0: does not). */
+static void pause_at(struct model_site *site, unsigned int place)
 {
-	switch (op) {
-	case MODEL_STORE:
-		return a;
-	case MODEL_CAS:
-		return was == a ? b : was;
-	case MODEL_OR:
-		return was | a;
-	case MODEL_ANDNOT:
-		return was & ~a;
-	}
-	abort();
+	self->site = history_site(site);
+	self->place = place;
+	stack_pause();
+	self->site = self->place = 0;
 }
 
-static bool overlap(const struct store *s, const volatile void *at, unsigned int size)
-{
-	return (const volatile char *)s->at < (const volatile char *)at + size &&
-	       (const volatile char *)at < (const volatile char *)s->at + s->size;
-}
-
-bool store_can_land(const struct thread *t, unsigned int i)
-{
-	unsigned int j;
-
-	if (t->store[i].release)
-		return i == 0;
-	for (j = 0; j < i; j++)
-		if (overlap(&t->store[j], t->store[i].at, t->store[i].size))
-			return false;
-	return true;
-}
-
-void store_land(struct thread *t, unsigned int i)
-{
-	struct store s = t->store[i];
-
-	memmove(&t->store[i], &t->store[i + 1], (--t->stores - i) * sizeof(s));
-	memset(&t->store[t->stores], 0, sizeof(s));
-	memory_write(s.at, s.size, apply(s.op, memory_read(s.at, s.size), s.value, 0));
-}
-
-static void all_land(void)
-{
-	while (self->stores)
-		store_land(self, 0);
-}
-
-static void push(volatile void *at, unsigned int size, enum model_rmw op, __u64 value,
-		 bool release)
-{
-	struct store *s = &self->store[self->stores];
-
-	if (self->stores == MODEL_BUFFER) {
-		all_land();	/* weakens the search; the scenarios stay below */
-		model_fail("store buffer too small");
-	}
-	s->at = at;
-	s->size = size;
-	s->value = value;
-	s->release = release;
-	s->op = op;
-	self->stores++;
-}
-
-/* What the running thread sees there. */
-static __u64 look(const volatile void *at, unsigned int size)
+/* What the running thread sees there if it reads the newest value. */
+static __u64 newest(const volatile void *at, unsigned int size)
 {
 	__u64 value = memory_read(at, size);
 	unsigned int i;
 
 	for (i = 0; i < self->stores; i++)
 		if (self->store[i].at == at)
-			value = apply(self->store[i].op, value, self->store[i].value, 0);
+			value = store_apply(self->store[i].op, value, self->store[i].value, 0);
 	return value;
 }
 
-__u64 model_load(const volatile void *at, unsigned int size, const char *func)
+static __u64 look(struct model_site *site, const volatile void *at, unsigned int size,
+		  unsigned int place, bool acquire)
 {
+	const struct store *own = store_find(self, at);
 	__u64 value;
 
-	if (!self || !memory_shared(at))
-		return memory_read(at, size);
-	stack_pause();
-	value = look(at, size);
-	did("reads", func, at, value);
-	if (self->late) {
-		self->late = 0;
-		push(self->late_store.at, self->late_store.size, MODEL_STORE,
-		     self->late_store.value, self->late_store.release);
-		memset(&self->late_store, 0, sizeof(self->late_store));
+	if (picked >= 0) {
+		value = history_read_old(self, picked, acquire);
+		did(acquire ? "acquires what was" : "reads what was", site->func, at, value);
+	} else {
+		value = newest(at, size);
+		if (!own)
+			history_read_new(self, place);
+		did(acquire ? "acquires" : "reads", site->func, at, value);
 	}
-	if (mutated(MUTATE_LOAD_MORE, func))
+	history_step(self, site->number, place, true);
+	if (acquire && picked < 0 && !own)
+		history_barrier(self);
+	return value;
+}
+
+static void store_what_is_late(void)
+{
+	if (!self->late)
+		return;
+	self->late = 0;
+	store_push(self->late_store.at, self->late_store.size, MODEL_STORE,
+		   self->late_store.value, self->late_store.release);
+	memset(&self->late_store, 0, sizeof(self->late_store));
+}
+
+__u64 model_load(struct model_site *site, const volatile void *at, unsigned int size,
+		 enum model_order order)
+{
+	unsigned int place = self ? memory_place(at) : 0;
+	bool acquire = order == MODEL_ACQUIRE && ordered(site);
+	__u64 value;
+
+	if (!place)
+		return memory_read(at, size);
+	if (quiet)
+		return newest(at, size);
+	if (acquire)
+		history_acquires(place);
+	pause_at(site, place);
+	value = look(site, at, size, place, acquire);
+	store_what_is_late();
+	if (mutated(MUTATE_LOAD_MORE, site))
 		value++;
-	if (mutated(MUTATE_NO_RECHECK, func) && size == 4)
+	if (mutated(MUTATE_NO_RECHECK, site) && size == 4)
 		value = self->wish;
 	if (self->blind && size == 8) {
 		self->blind = 0;
 		value = 0;
 	}
-	if (mutated(MUTATE_NOT_CHANGING, func) && (value & 0xf) == 2)
+	if (mutated(MUTATE_NOT_CHANGING, site) && (value & 0xf) == 2)
 		value = 0;
-	if (mutated(MUTATE_NO_FLIGHT, func) && in_flight(value))
+	if (mutated(MUTATE_NO_FLIGHT, site) && in_flight(value))
 		value = 1;
 	return value;
 }
 
-void model_store(volatile void *at, unsigned int size, __u64 value,
-		 enum model_order order, const char *func)
+void model_store(struct model_site *site, volatile void *at, unsigned int size,
+		 __u64 value, enum model_order order)
 {
-	bool release = order == MODEL_RELEASE;
+	bool release = order == MODEL_RELEASE && ordered(site);
 
 	if (memory_unread(at))
 		return;
-	if (!self || !memory_shared(at)) {
+	if (!self || !memory_place(at)) {
 		memory_write(at, size, value);
 		return;
 	}
 	if (self - world.thread == scenario->victim) {
-		stack_pause();
-		did(release ? "releases" : "writes", func, at, value);
+		pause_at(site, 0);
+		history_step(self, site->number, 0, false);
+		did(release ? "releases" : "writes", site->func, at, value);
 	}
-	if (mutated(MUTATE_PLAIN, func))
-		release = false;
-	if (mutated(order == MODEL_RELEASE ? MUTATE_LATE_RELEASE : MUTATE_LATE_STORE, func)) {
+	if (mutated(order == MODEL_RELEASE ? MUTATE_LATE_RELEASE : MUTATE_LATE_STORE, site)) {
 		self->late = 1;
-		self->late_store = (struct store){ at, value, size, release, MODEL_STORE };
+		self->late_store = (struct store){ .at = at, .value = value, .size = size,
+						   .release = release };
 		return;
 	}
-	push(at, size, MODEL_STORE, value, release);
+	store_push(at, size, MODEL_STORE, value, release);
 }
 
-__u64 model_rmw(volatile void *at, unsigned int size, enum model_rmw op, __u64 a,
-		__u64 b, const char *func)
+/* All that stands before it is done, what comes behind it not begun. */
+static void full_barrier(void)
+{
+	copy_all_land(self);
+	store_all_land(self);
+	history_barrier(self);
+}
+
+/* Of the newest value, but it orders nothing: its store may land later than others. */
+static void update_relaxed(struct model_site *site, volatile void *at, unsigned int size,
+			   __u64 value)
+{
+	if (store_find(self, at))
+		store_all_land(self);
+	history_read_new(self, memory_place(at));
+	history_step(self, site->number, memory_place(at), true);
+	store_push(at, size, MODEL_STORE, value, false);
+	self->store[self->stores - 1].held = 1;
+}
+
+/* Somebody else's is about to land, and what is read now must be the newest. */
+static void land_held(volatile void *at)
+{
+	struct thread *t;
+	unsigned int i;
+
+	for (t = world.thread; t < world.thread + scenario->threads; t++)
+		for (i = 0; t != self && i < t->stores; i++)
+			if (t->store[i].held && t->store[i].at == at)
+				store_land(t, i);
+}
+
+static void update(struct model_site *site, volatile void *at, unsigned int size,
+		   enum model_op op, __u64 was, __u64 a, __u64 b)
+{
+	if (!ordered(site)) {
+		update_relaxed(site, at, size, store_apply(op, was, a, b));
+		return;
+	}
+	full_barrier();
+	if (mutated(MUTATE_SKIP_RMW, site) ||
+	    (mutated(MUTATE_KEEP, site) && op == MODEL_CAS && b == 1) ||
+	    (mutated(MUTATE_UNTAGGED, site) && op == MODEL_CAS && in_flight(b)))
+		return;
+	if (mutated(MUTATE_TORN_RMW, site) ||
+	    (mutated(MUTATE_TORN_ACCEPT, site) && op == MODEL_CAS && in_flight(a))) {
+		stack_pause();
+		did("and only now writes", site->func, at, store_apply(op, was, a, b));
+	}
+	store_write(self, at, size, store_apply(op, was, a, b));
+}
+
+static __u64 exchange(struct model_site *site, volatile void *at, unsigned int size,
+		      __u64 a, __u64 b)
+{
+	unsigned int place = memory_place(at);
+	__u64 was;
+
+	self->exchanges = true;
+	self->expects = a;
+	pause_at(site, place);
+	self->exchanges = false;
+	self->expects = 0;
+	land_held(at);
+	was = newest(at, size);
+	if (in_flight(a) && mutated(MUTATE_BLIND_ACCEPT, site))
+		was = a;
+	if (picked >= 0 || was != a) {
+		was = look(site, at, size, place, false);
+		step.what = "fails to exchange";
+		return was;
+	}
+	did("exchanges", site->func, at, b);
+	update(site, at, size, MODEL_CAS, was, a, b);
+	return was;
+}
+
+__u64 model_rmw(struct model_site *site, volatile void *at, unsigned int size,
+		enum model_op op, __u64 a, __u64 b)
 {
 	__u64 was;
 
@@ -198,53 +278,53 @@ __u64 model_rmw(volatile void *at, unsigned int size, enum model_rmw op, __u64 a
 		a = (__u32)a;
 		b = (__u32)b;
 	}
-	if (!self || !memory_shared(at)) {
+	if (!self || !memory_place(at)) {
 		was = memory_read(at, size);
-		memory_write(at, size, apply(op, was, a, b));
+		memory_write(at, size, store_apply(op, was, a, b));
 		return was;
 	}
-	stack_pause();
-	was = look(at, size);
-	if (op == MODEL_CAS && in_flight(a) && mutated(MUTATE_BLIND_ACCEPT, func))
-		was = a;
-	did(op == MODEL_CAS ? was == a ? "exchanges" : "fails to exchange" :
-	    op == MODEL_OR ? "sets bits" : "clears bits", func, at, op == MODEL_CAS ? b : a);
-	if (op == MODEL_CAS && was != a)
-		return was;
-	all_land();
-	if (mutated(MUTATE_SKIP_RMW, func) ||
-	    (mutated(MUTATE_KEEP, func) && op == MODEL_CAS && b == 1) ||
-	    (mutated(MUTATE_UNTAGGED, func) && op == MODEL_CAS && in_flight(b)))
-		return was;
-	if (mutated(MUTATE_TORN_RMW, func) ||
-	    (mutated(MUTATE_TORN_ACCEPT, func) && op == MODEL_CAS && in_flight(a))) {
-		stack_pause();
-		did("and only now writes", func, at, apply(op, was, a, b));
-	}
-	memory_write(at, size, apply(op, was, a, b));
+	if (op == MODEL_CAS)
+		return exchange(site, at, size, a, b);
+	pause_at(site, 0);
+	land_held(at);
+	if (store_find(self, at))
+		store_all_land(self);
+	was = memory_read(at, size);
+	did(op == MODEL_OR ? "sets bits" : "clears bits", site->func, at, a);
+	update(site, at, size, op, was, a, b);
 	return was;
 }
 
-void model_bits(volatile __u32 *at, enum model_rmw op, __u32 bits, const char *func)
+void model_update(struct model_site *site, volatile void *at, unsigned int size,
+		  enum model_op op, __u64 operand, enum model_order order)
 {
-	if (self && mutated(MUTATE_NO_SECOND_LOOK, func) && op == MODEL_ANDNOT)
+	if (self && mutated(MUTATE_NO_SECOND_LOOK, site) && op == MODEL_ANDNOT)
 		self->blind = 1;
-	if (self && memory_shared(at) && mutated(MUTATE_LATE_BITS, func))
-		push(at, 4, op, bits, false);
+	if (self && memory_place(at) && (order == MODEL_RELAXED || !ordered(site)))
+		store_push(at, size, op, operand, false);
 	else
-		model_rmw(at, 4, op, bits, 0, func);
+		model_rmw(site, at, size, op, operand, 0);
 }
 
-void model_mb(const char *func)
+void model_fence(struct model_site *site, enum model_fence kind)
 {
-	if (!self || mutated(MUTATE_NO_MB, func))
+	if (!self || !ordered(site))
 		return;
-	stack_pause();
-	all_land();
-	did("full barrier", func, NULL, 0);
+	if (kind == MODEL_WMB) {
+		self->group += !!self->stores;
+		return;
+	}
+	pause_at(site, 0);
+	if (kind == MODEL_MB) {
+		full_barrier();
+	} else {
+		copy_all_land(self);
+		history_barrier(self);
+	}
+	did(kind == MODEL_MB ? "full barrier" : "read barrier", site->func, NULL, 0);
 }
 
-void model_copy_in(void *slot, const void *from, unsigned int len, const char *func)
+void model_copy_in(struct model_site *site, void *slot, const void *from, unsigned int len)
 {
 	const __u64 *word = from;
 	__u64 *to = slot;
@@ -252,18 +332,33 @@ void model_copy_in(void *slot, const void *from, unsigned int len, const char *f
 	if (len % 8)
 		abort();
 	for (; len; len -= 8)
-		model_store(to++, 8, *word++, MODEL_PLAIN, func);
+		model_store(site, to++, 8, *word++, MODEL_RELAXED);
 }
 
-void model_copy_out(void *to, const void *slot, unsigned int len, const char *func)
+void model_copy_out(struct model_site *site, void *to, const void *slot, unsigned int len)
 {
 	const __u64 *from = slot;
 	__u64 *word = to;
 
 	if (len % 8)
 		abort();
-	for (; len; len -= 8)
-		*word++ = model_load(from++, 8, func);
+	for (; len; len -= 8, word++, from++) {
+		if (!self || !memory_place(from)) {
+			*word = *from;
+			continue;
+		}
+		history_step(self, history_site(site), memory_place(from), true);
+		copy_push(self, word, from);
+	}
+}
+
+void model_use_copies(void)
+{
+	if (!self->copies)
+		return;
+	stack_pause();
+	copy_all_land(self);
+	did("looks at what it has copied", __func__, NULL, 0);
 }
 
 void model_wait(__u32 *bell)
@@ -273,6 +368,8 @@ void model_wait(__u32 *bell)
 	stack_pause();
 	self->run = RUN_READY;
 	self->bell = NULL;
+	copy_all_land(self);
+	history_barrier(self);
 	memory_write(bell, 4, 0);
 	did("is woken", __func__, bell, 0);
 }
@@ -280,7 +377,7 @@ void model_wait(__u32 *bell)
 /* A plain store: whoever rings may not count on the bell to order anything. */
 void model_ring(__u32 *bell)
 {
-	model_store(bell, 4, 1, MODEL_PLAIN, __func__);
+	model_store(MODEL_SITE("bell"), bell, 4, 1, MODEL_RELAXED);
 }
 
 void model_wait_for_victim(void)
@@ -288,5 +385,6 @@ void model_wait_for_victim(void)
 	self->run = RUN_WAIT_VICTIM;
 	stack_pause();
 	self->run = RUN_READY;
+	history_barrier(self);
 	did("sees the victim's end", __func__, NULL, 0);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * All schedules, depth first.  A state is the shared memory, the stores on their
- * way and the threads' stacks; one that was seen before is not gone through
- * again.  To go back the explorer copies back what a step has changed: the
- * world, the stack of the thread that ran, the log of memory.
+ * All schedules, depth first.  A state is the shared memory, what may still be read
+ * of what it held, the stores on their way and the threads' stacks; one that was seen
+ * before is not gone through again.  To go back the explorer copies back what a step
+ * has changed: the world, the stack of the thread that ran, the log of memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,12 +48,13 @@ void model_fail(const char *kind)
 static void entry(void)
 {
 	scenario->thread[self - world.thread](scenario);
+	copy_all_land(self);
 	self->run = RUN_DONE;
 	for (;;)
 		stack_pause();
 }
 
-static bool ended(const struct thread *t)
+bool thread_ended(const struct thread *t)
 {
 	return t->run == RUN_DONE || t->run == RUN_DEAD;
 }
@@ -69,7 +70,7 @@ static bool can_run(const struct thread *t)
 		return *t->bell;
 	case RUN_WAIT_VICTIM:
 		victim = &world.thread[scenario->victim];
-		return ended(victim) && !victim->stores;
+		return thread_ended(victim) && !victim->stores;
 	default:
 		return false;
 	}
@@ -77,45 +78,106 @@ static bool can_run(const struct thread *t)
 
 static void kill_victim(struct thread *t)
 {
+	unsigned int i;
+
 	t->run = RUN_DEAD;
 	t->bell = NULL;
-	t->wish = t->blind = t->late = 0;
+	t->wish = t->blind = t->late = t->last = t->open = t->site = 0;
+	for (; t->copies; t->copies--)
+		memset(&t->copy[t->copies - 1], 0, sizeof(t->copy[0]));
+	for (i = 0; i < t->stores; i++)
+		t->store[i].copies = 0;
+	history_forget(t);
 	step = (struct step){ t - world.thread, "stops for ever", "", NULL, 0 };
 }
 
-static void run(struct frame *f, struct thread *t)
+static void save_stack(struct frame *f, const struct thread *t)
 {
 	f->ran = t - world.thread;
 	f->used = stack_used(t);
 	if (f->saved + f->used > ARENA)
 		abort();
 	memcpy(arena + f->saved, t->sp, f->used);
+}
+
+static void run(struct frame *f, struct thread *t)
+{
+	save_stack(f, t);
 	step = (struct step){ f->ran, "starts", "", NULL, 0 };
 	stack_run(t);
+	history_paused(t);
+}
+
+/* Which value does it read?  Sets @picked if it is the @choice'th that it may. */
+static bool pick(const struct thread *t, unsigned int place, unsigned int *choice)
+{
+	int i;
+
+	picked = -1;
+	if (!(*choice)--)
+		return true;
+	for (i = 0; place && i < (int)world.olds; i++) {
+		const struct old *old = &world.old[i];
+
+		if (!history_readable(t, place, old) ||
+		    (place == t->place && t->exchanges && old->value == t->expects))
+			continue;
+		picked = i;
+		if (!(*choice)--)
+			return true;
+	}
+	return false;
+}
+
+static bool land_copy(struct frame *f, struct thread *t, unsigned int *choice)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->copies; i++) {
+		const __u64 *from = t->copy[i].from;
+
+		if (!pick(t, memory_place(from), choice))
+			continue;
+		save_stack(f, t);
+		step = (struct step){ t - world.thread, "copies", "", from, 0 };
+		step.value = copy_land(t, i);
+		stack_changed(t);
+		return true;
+	}
+	return false;
+}
+
+static bool land_store(struct thread *t, unsigned int *choice)
+{
+	unsigned int i;
+
+	for (i = 0; i < t->stores; i++) {
+		if (!store_can_land(t, i) || (*choice)--)
+			continue;
+		step = (struct step){ t - world.thread, "store lands", "", t->store[i].at,
+				      t->store[i].value };
+		store_land(t, i);
+		return true;
+	}
+	return false;
 }
 
 /* Take the @choice'th of the steps that are possible now; false: there is none. */
 static bool take_step(struct frame *f, unsigned int choice)
 {
-	unsigned int i, j;
+	unsigned int i;
 
 	f->ran = -1;
 	for (i = 0; i < scenario->threads; i++) {
 		struct thread *t = &world.thread[i];
 
-		if (can_run(t) && !choice--) {
+		if (can_run(t) && pick(t, t->place, &choice)) {
 			run(f, t);
 			return true;
 		}
-		for (j = 0; j < t->stores; j++) {
-			if (!store_can_land(t, j) || choice--)
-				continue;
-			step = (struct step){ i, "store lands", "", t->store[j].at,
-					      t->store[j].value };
-			store_land(t, j);
+		if (land_copy(f, t, &choice) || land_store(t, &choice))
 			return true;
-		}
-		if ((int)i == scenario->victim && !ended(t) && !choice--) {
+		if ((int)i == scenario->victim && !thread_ended(t) && !choice--) {
 			kill_victim(t);
 			return true;
 		}
@@ -131,24 +193,35 @@ static void go_back(const struct frame *f)
 		memcpy(world.thread[f->ran].sp, arena + f->saved, f->used);
 }
 
+static __u64 *add_words(__u64 *to, const void *from, size_t bytes)
+{
+	memcpy(to, from, bytes);
+	return to + bytes / sizeof(*to);
+}
+
 static struct hash state_key(void)
 {
-	__u64 words[MODEL_THREADS * (8 + 4 * MODEL_BUFFER) + 2], *w = words;
+	__u64 words[MODEL_THREADS * sizeof(struct thread) / 8 + 4 * MODEL_OLD], *w = words;
 	unsigned int i;
 
 	for (i = 0; i < scenario->threads; i++) {
 		const struct thread *t = &world.thread[i];
 
-		*w++ = t->run | (__u64)t->stores << 32;
-		*w++ = t->wish;
-		*w++ = t->blind | (__u64)t->late << 32;
+		*w++ = t->run | t->stores << 8 | t->copies << 16 | (__u64)t->late << 24 |
+		       (__u64)t->last << 32 | (__u64)t->open << 48 |
+		       (__u64)t->blind << 56;
+		*w++ = t->wish | (__u64)t->group << 56;
 		*w++ = (__u64)t->late_store.at ^ t->late_store.value << 17;
-		*w++ = ended(t) ? 0 : t->stack.a;
-		*w++ = ended(t) ? 0 : t->stack.b;
-		*w++ = ended(t) ? 0 : (__u64)t->sp;
-		memcpy(w, t->store, t->stores * sizeof(t->store[0]));
-		w += t->stores * sizeof(t->store[0]) / sizeof(*w);
+		*w++ = thread_ended(t) ? 0 : t->stack.a;
+		*w++ = thread_ended(t) ? 0 : t->stack.b;
+		*w++ = thread_ended(t) ? 0 : (__u64)t->sp;
+		w = add_words(w, t->store, t->stores * sizeof(t->store[0]));
+		w = add_words(w, t->copy, t->copies * sizeof(t->copy[0]));
 	}
+	w = add_words(w, world.old, world.olds * sizeof(world.old[0]));
+	for (i = 0; i < world.recents; i++)
+		*w++ = world.recent[i].place | world.recent[i].from << 16;
+	*w++ = world.olds | (__u64)world.recents << 32;
 	*w++ = world.memory.a;
 	*w++ = world.memory.b;
 	return hash_bytes(words, (w - words) * sizeof(*w));
@@ -164,7 +237,7 @@ static void finish(void)
 
 	result.runs++;
 	for (i = 0; i < scenario->threads; i++)
-		if (!ended(&world.thread[i]))
+		if (!thread_ended(&world.thread[i]))
 			model_fail("deadlock: all that are left sleep");
 	if (!failure)
 		scenario->finish(scenario);
@@ -242,30 +315,38 @@ static void search(void)
 	}
 }
 
-struct result model_explore(const struct scenario *s, const struct mutation *m)
+static void explore(const struct mutation *m)
 {
-	struct timespec from, to;
 	unsigned int i;
 
-	clock_gettime(CLOCK_MONOTONIC, &from);
-	if (!arena)
-		arena = malloc(ARENA);
 	memset(&world, 0, sizeof(world));
 	memset(&result, 0, sizeof(result));
 	failure = NULL;
-	scenario = s;
 	mutation = NULL;
 	memory_reset();
 	visited_reset();
-	s->setup(s);
+	scenario->setup(scenario);
 	world.memory = (struct hash){ 0, 0 };
-	for (i = 0; i < s->threads; i++)
+	for (i = 0; i < scenario->threads; i++)
 		stack_prepare(i, entry);
 	mutation = m;
 	search();
+}
+
+struct result model_explore(const struct scenario *s, const struct mutation *m)
+{
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	if (!arena)
+		arena = malloc(ARENA);
+	scenario = s;
+	do {
+		explore(m);
+	} while (history_learned() && !failure);
 	if (failure && (!m || getenv("MODEL_VERBOSE")))
 		print_schedule();
-	clock_gettime(CLOCK_MONOTONIC, &to);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
 	result.failure = failure;
 	result.seconds = to.tv_sec - from.tv_sec + (to.tv_nsec - from.tv_nsec) / 1e9;
 	return result;

@@ -6,6 +6,7 @@
 #include "model.h"
 
 #define MODEL_THREADS	4
+#define MODEL_WINDOW	24
 
 struct scenario {
 	const char *name;
@@ -13,6 +14,7 @@ struct scenario {
 	void (*setup)(const struct scenario *s);	/* alone, before the threads */
 	void (*thread[MODEL_THREADS])(const struct scenario *s);
 	void (*finish)(const struct scenario *s);	/* alone, after them */
+	unsigned int window;		/* so many overwritten values can be read, at most */
 	int victim;			/* thread that may stop at any step, or -1 */
 	unsigned int a, b, c, d, e;	/* the scenario's own parameters */
 	const char *program[MODEL_THREADS];	/* the same */
@@ -20,14 +22,12 @@ struct scenario {
 
 /* One safety taken out of the code, at the accesses that stand in @func. */
 enum mutate {
-	MUTATE_NO_MB,		/* smp_mb() does nothing */
-	MUTATE_PLAIN,		/* a release becomes a plain store */
+	MUTATE_RELAX,		/* acquire, release, barrier, read-modify-write order nothing */
 	MUTATE_LATE_STORE,	/* a plain store happens after the thread's next load */
 	MUTATE_LATE_RELEASE,	/* a release does */
 	MUTATE_LOAD_MORE,	/* a load gives one more than there is */
 	MUTATE_TORN_RMW,	/* read-modify-write in two steps */
 	MUTATE_SKIP_RMW,	/* a read-modify-write does nothing */
-	MUTATE_LATE_BITS,	/* ikc_or32() and ikc_andnot32() order nothing */
 	MUTATE_KEEP,		/* an exchange for "free" does nothing */
 	MUTATE_NO_RECHECK,	/* the span's word is always as wished */
 	MUTATE_NO_SECOND_LOOK,	/* no bits are seen after bits were cleared in @func */
@@ -43,6 +43,7 @@ struct mutation {
 	const char *scenario;
 	enum mutate kind;
 	const char *func;
+	const char *text;	/* only at accesses that are written with this in them */
 	const char *name;
 };
 
@@ -66,6 +67,12 @@ void model_fail(const char *kind);
 
 bool model_misuse(const char *func);
 
+/* The thread's loads are the scenario's own: no steps, and of the newest values. */
+void model_quiet(bool on);
+
+/* The thread looks at what it has copied out: by now it must be there. */
+void model_use_copies(void);
+
 /* Sleep until *@bell is set, and clear it; set it, like a doorbell. */
 void model_wait(__u32 *bell);
 void model_ring(__u32 *bell);
@@ -79,9 +86,15 @@ void model_note(void *at, unsigned int size, __u64 value);
 /* The span word for which MUTATE_NO_RECHECK is blind. */
 void model_wish(__u64 word);
 
-extern const struct scenario ring_scenarios[], heap_scenarios[];
-extern const unsigned int ring_scenario_count, heap_scenario_count;
-extern const struct mutation mutations[];
-extern const unsigned int mutation_count;
+/* The accesses that were come to and are there for their order, from 0; or NULL. */
+const struct model_site *model_ordered_site(unsigned int n);
+
+extern const struct scenario ring_scenarios[], heap_scenarios[], area_scenarios[];
+extern const unsigned int ring_scenario_count, heap_scenario_count, area_scenario_count;
+extern const struct mutation mutations[], needless[];
+extern const unsigned int mutation_count, needless_count;
+
+/* litmus.c: of how many small programs comes something else than on Arm? */
+unsigned int litmus_run(const char *only);
 
 #endif

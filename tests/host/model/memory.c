@@ -17,30 +17,33 @@
 static struct { volatile void *at; __u64 was; __u32 size; } undo[LOG_MAX];
 static size_t undo_count;
 
-struct range { const volatile char *from, *to; };
-static struct range shared[RANGES], unread[RANGES];
-static unsigned int shared_count, unread_count;
+/* By address; shared if it is of this round. */
+static struct place { const volatile void *at; __u32 number, round; } places[8 * MODEL_PLACES];
+static unsigned int place_count, round;
 
-static __u64 mix(__u64 x, __u64 by)
+struct range { const volatile char *from, *to; };
+static struct range unread[RANGES];
+static unsigned int unread_count;
+
+static __u64 mix(__u64 x, __u64 y)
 {
-	__uint128_t p = (__uint128_t)(x ^ 0x9e3779b97f4a7c15ULL) * by;
+	__uint128_t p = (__uint128_t)x * y;
 
 	return (__u64)p ^ (__u64)(p >> 64);
 }
 
-static void hash_word(struct hash *h, __u64 word)
-{
-	h->a = mix(h->a ^ word, 0xbf58476d1ce4e5b9ULL) + word * 0x2545f4914f6cdd1dULL;
-	h->b = mix(h->b + word, 0x94d049bb133111ebULL) ^ (h->b << 23 | h->b >> 41);
-}
-
+/* Two words at a time, for each half of the hash with other secrets. */
 struct hash hash_bytes(const void *from, size_t bytes)
 {
-	struct hash h = { bytes, ~bytes };
+	struct hash h = { bytes ^ 0x2545f4914f6cdd1dULL, ~bytes };
 	const __u64 *word = from;
+	__u64 next;
 
-	for (; bytes; bytes -= 8)
-		hash_word(&h, *word++);
+	for (; bytes; bytes -= bytes > 8 ? 16 : 8, word += 2) {
+		next = bytes > 8 ? word[1] : 0;
+		h.a = mix(word[0] ^ 0x9e3779b97f4a7c15ULL ^ h.a, next ^ 0xbf58476d1ce4e5b9ULL) + h.a;
+		h.b = mix(word[0] ^ 0x94d049bb133111ebULL, next ^ 0xd6e8feb86659fd93ULL ^ h.b) + h.b;
+	}
 	return h;
 }
 
@@ -55,7 +58,8 @@ static void toggle(const volatile void *at, __u64 value)
 
 void memory_reset(void)
 {
-	undo_count = shared_count = unread_count = 0;
+	undo_count = unread_count = 0;
+	round++;
 }
 
 static void add_range(struct range *list, unsigned int *count, volatile void *at,
@@ -76,9 +80,29 @@ static bool in_range(const struct range *list, unsigned int count, const volatil
 	return false;
 }
 
+static struct place *find_place(const volatile void *at)
+{
+	size_t i = (uintptr_t)at / 4 % (8 * MODEL_PLACES);
+
+	while (places[i].at && places[i].at != at)
+		i = (i + 1) % (8 * MODEL_PLACES);
+	return &places[i];
+}
+
+/* A word has the same number in all scenarios: what is learned of it stays true. */
 void model_share(volatile void *at, unsigned int size)
 {
-	add_range(shared, &shared_count, at, size);
+	for (; size; size -= 4, at = (volatile char *)at + 4) {
+		struct place *p = find_place(at);
+
+		if (!p->at) {
+			p->at = at;
+			p->number = ++place_count;
+			if (place_count == MODEL_PLACES)
+				abort();
+		}
+		p->round = round;
+	}
 }
 
 void model_unread(volatile void *at, unsigned int size)
@@ -86,9 +110,11 @@ void model_unread(volatile void *at, unsigned int size)
 	add_range(unread, &unread_count, at, size);
 }
 
-bool memory_shared(const volatile void *at)
+unsigned int memory_place(const volatile void *at)
 {
-	return in_range(shared, shared_count, at);
+	const struct place *p = find_place(at);
+
+	return p->round == round ? p->number : 0;
 }
 
 bool memory_unread(const volatile void *at)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The accesses of ring.h and heap.c under the model checker: included before
- * atomics.h, which leaves them to us because of IKC_MODEL.  Each knows the
- * function it stands in, so that a mutation can take out just that one.
+ * The accesses of the code under the model checker: included before atomics.h,
+ * which leaves them to us because of IKC_MODEL.  Each knows where it stands and
+ * how it is written, so that a mutation can take out just that one.
  */
 #ifndef _MODEL_H
 #define _MODEL_H
@@ -14,36 +14,57 @@
 
 #define IKC_MODEL
 
-enum model_order { MODEL_PLAIN, MODEL_RELEASE };
-enum model_rmw { MODEL_STORE, MODEL_CAS, MODEL_OR, MODEL_ANDNOT };
+enum model_order { MODEL_RELAXED, MODEL_ACQUIRE, MODEL_RELEASE, MODEL_FULL };
+enum model_op { MODEL_STORE, MODEL_CAS, MODEL_OR, MODEL_ANDNOT, MODEL_ADD };
+enum model_fence { MODEL_MB, MODEL_RMB, MODEL_WMB };
 
-__u64 model_load(const volatile void *at, unsigned int size, const char *func);
-void model_store(volatile void *at, unsigned int size, __u64 value,
-		 enum model_order order, const char *func);
-__u64 model_rmw(volatile void *at, unsigned int size, enum model_rmw op, __u64 a,
-		__u64 b, const char *func);
-void model_bits(volatile __u32 *at, enum model_rmw op, __u32 bits, const char *func);
-void model_mb(const char *func);
-void model_copy_in(void *slot, const void *from, unsigned int len, const char *func);
-void model_copy_out(void *to, const void *slot, unsigned int len, const char *func);
+/* An access in the code. */
+struct model_site {
+	const char *func, *text;
+	unsigned int number;	/* from 1, when it was first come to */
+	bool ordered;		/* it is there for more than its value */
+};
+
+#define MODEL_SITE(text_)						\
+	({ static struct model_site site_ = { .func = __func__, .text = text_ }; &site_; })
+
+__u64 model_load(struct model_site *site, const volatile void *at, unsigned int size,
+		 enum model_order order);
+void model_store(struct model_site *site, volatile void *at, unsigned int size,
+		 __u64 value, enum model_order order);
+/* Fully ordered if it succeeds, as in the kernel. */
+__u64 model_rmw(struct model_site *site, volatile void *at, unsigned int size,
+		enum model_op op, __u64 a, __u64 b);
+/* Gives nothing back. */
+void model_update(struct model_site *site, volatile void *at, unsigned int size,
+		  enum model_op op, __u64 operand, enum model_order order);
+void model_fence(struct model_site *site, enum model_fence kind);
+void model_copy_in(struct model_site *site, void *slot, const void *from, unsigned int len);
+void model_copy_out(struct model_site *site, void *to, const void *slot, unsigned int len);
 
 #define READ_ONCE(x)							\
-	((__typeof__(x))model_load(&(x), sizeof(x), __func__))
+	((__typeof__(x))model_load(MODEL_SITE(#x), &(x), sizeof(x), MODEL_RELAXED))
 #define WRITE_ONCE(x, value)						\
-	model_store(&(x), sizeof(x), value, MODEL_PLAIN, __func__)
+	model_store(MODEL_SITE(#x), &(x), sizeof(x), (__u64)(value), MODEL_RELAXED)
 #define smp_load_acquire(ptr)						\
-	((__typeof__(*(ptr)))model_load(ptr, sizeof(*(ptr)), __func__))
+	((__typeof__(*(ptr)))model_load(MODEL_SITE(#ptr), ptr, sizeof(*(ptr)), MODEL_ACQUIRE))
 #define smp_store_release(ptr, value)					\
-	model_store(ptr, sizeof(*(ptr)), value, MODEL_RELEASE, __func__)
-#define smp_mb()	model_mb(__func__)
+	model_store(MODEL_SITE(#ptr), ptr, sizeof(*(ptr)), (__u64)(value), MODEL_RELEASE)
+#define smp_mb()	model_fence(MODEL_SITE("smp_mb"), MODEL_MB)
+#define smp_rmb()	model_fence(MODEL_SITE("smp_rmb"), MODEL_RMB)
+#define smp_wmb()	model_fence(MODEL_SITE("smp_wmb"), MODEL_WMB)
 #define cmpxchg(ptr, old, new)						\
-	({ (__typeof__(*(ptr)))model_rmw(ptr, sizeof(*(ptr)), MODEL_CAS,	\
-					 old, new, __func__); })
-#define ikc_fetch_or64(ptr, bits)	model_rmw(ptr, 8, MODEL_OR, bits, 0, __func__)
-#define ikc_fetch_andnot64(ptr, bits)	model_rmw(ptr, 8, MODEL_ANDNOT, bits, 0, __func__)
-#define ikc_or32(ptr, bits)	model_bits(ptr, MODEL_OR, bits, __func__)
-#define ikc_andnot32(ptr, bits)	model_bits(ptr, MODEL_ANDNOT, bits, __func__)
-#define ikc_copy_in(slot, from, len)	model_copy_in(slot, from, len, __func__)
-#define ikc_copy_out(to, slot, len)	model_copy_out(to, slot, len, __func__)
+	({ (__typeof__(*(ptr)))model_rmw(MODEL_SITE(#ptr ", " #old ", " #new), ptr, \
+					 sizeof(*(ptr)), MODEL_CAS, old, new); })
+#define ikc_fetch_or64(ptr, bits)					\
+	model_rmw(MODEL_SITE(#ptr), ptr, 8, MODEL_OR, bits, 0)
+#define ikc_fetch_andnot64(ptr, bits)					\
+	model_rmw(MODEL_SITE(#ptr), ptr, 8, MODEL_ANDNOT, bits, 0)
+#define ikc_or32(ptr, bits)						\
+	model_update(MODEL_SITE(#ptr), ptr, 4, MODEL_OR, bits, MODEL_FULL)
+#define ikc_andnot32(ptr, bits)						\
+	model_update(MODEL_SITE(#ptr), ptr, 4, MODEL_ANDNOT, bits, MODEL_FULL)
+#define ikc_copy_in(slot, from, len)	model_copy_in(MODEL_SITE("copy"), slot, from, len)
+#define ikc_copy_out(to, slot, len)	model_copy_out(MODEL_SITE("copy"), to, slot, len)
 
 #endif

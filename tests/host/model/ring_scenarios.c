@@ -125,6 +125,7 @@ static int read_one(struct ikc_consumer *c)
 	if (ret == -EAGAIN)
 		return ret;
 	MODEL_CHECK(!ret && !c->broken, "broken: consumer");
+	model_use_copies();
 	MODEL_CHECK(len == bytes && !memcmp(got, want, len), "lost, stale or torn message");
 	return 0;
 }
@@ -165,12 +166,12 @@ static void finish(const struct scenario *s)
 }
 
 #define RING(text, slots, messages, batch, polls, publish)		\
-	{ .name = "ring: " text, .threads = 2, .victim = -1,		\
+	{ .name = "ring: " text, .threads = 2, .victim = -1, .window = MODEL_WINDOW, \
 	  .setup = setup, .thread = { producer, consumer }, .finish = finish, \
 	  .a = slots, .b = messages, .c = batch, .d = polls, .e = publish }
 
 #define RESUME(text, slots, messages, batch, publish)			\
-	{ .name = "resume: " text, .threads = 3, .victim = 0,		\
+	{ .name = "resume: " text, .threads = 3, .victim = 0, .window = MODEL_WINDOW, \
 	  .setup = setup, .thread = { producer, consumer, next_producer }, \
 	  .finish = finish, .a = slots, .b = messages, .c = batch, .e = publish }
 

@@ -2,7 +2,10 @@
 /* The states seen so far, and which of them the present schedule went through. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "world.h"
+
+#define LARGE_PAGE	(2UL << 20)
 
 #define ON_PATH		1ULL	/* in the lowest bit of hash.b */
 
@@ -19,15 +22,25 @@ static struct hash *find(struct hash key)
 	return &table[i];
 }
 
+/* Looked up in no order at all: large pages save half of the time. */
+static void make_table(void)
+{
+	size_t bytes = size * sizeof(*table);
+
+	table = aligned_alloc(LARGE_PAGE, bytes < LARGE_PAGE ? LARGE_PAGE : bytes);
+	if (!table)
+		abort();
+	madvise(table, bytes, MADV_HUGEPAGE);
+	memset(table, 0, bytes);
+}
+
 static void grow(void)
 {
 	struct hash *old = table;
 	size_t had = size, i;
 
 	size *= 4;
-	table = calloc(size, sizeof(*table));
-	if (!table)
-		abort();
+	make_table();
 	for (i = 0; i < had; i++)
 		if (old[i].a || old[i].b)
 			*find(old[i]) = old[i];
@@ -39,9 +52,7 @@ void visited_reset(void)
 	free(table);
 	size = 1 << 16;
 	count = 0;
-	table = calloc(size, sizeof(*table));
-	if (!table)
-		abort();
+	make_table();
 }
 
 enum visit visited_enter(struct hash key)
