@@ -354,10 +354,13 @@ void model_copy_out(struct model_site *site, void *to, const void *slot, unsigne
 
 void model_use_copies(void)
 {
+	struct model_site *site = MODEL_SITE("copies");
+
 	if (!self->copies)
 		return;
-	stack_pause();
+	pause_at(site, 0);
 	copy_all_land(self);
+	history_step(self, site->number, 0, false);
 	did("looks at what it has copied", __func__, NULL, 0);
 }
 

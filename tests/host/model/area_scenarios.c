@@ -5,7 +5,8 @@
  *
  * That code is too much the kernel's to run here as it is.  So these are the steps it
  * does on shared words, each in a function of the same name; whoever changes an order
- * there changes it here.  ikc_heap_chunks() and ikc_heap_mapped() are the code itself.
+ * there changes it here (tests/python/test_model_steps.py compares).  ikc_heap_chunks()
+ * and ikc_heap_mapped() are the code itself.
  */
 #include <string.h>
 #include "explore.h"
@@ -150,7 +151,8 @@ static bool ikc_tx_attach(void)
 	WRITE_ONCE(area.attached, offset);
 	smp_mb();
 	if (READ_ONCE(area.ring) != offset) {
-		ikc_tx_detach();
+		smp_store_release(&area.attached, 0);
+		ikc_poke(&area.bell[0]);
 		return false;
 	}
 	MODEL_CHECK(READ_ONCE(area.magic) == 1, "a ring that was not made yet");

@@ -129,6 +129,7 @@ const struct mutation needless[] = {
 	{ CUT, MUTATE_RELAX, "ikc_heap_uncut", "TAG_NONE, TAG_FREE", "the span's release comes behind" },
 	{ DEATHS, MUTATE_RELAX, "ikc_heap_free_tagged", "", "the hint behind is a barrier" },
 	{ DEATHS, MUTATE_RELAX, "ikc_heap_reclaim", "", "nothing behind relies on it" },
+	{ PORT, MUTATE_RELAX, "ikc_tx_attach", "attached", "nothing was written to the ring" },
 	{ CHUNK, MUTATE_RELAX, "ikc_host_update_usable", "", "only stores come behind, and depend on it" },
 };
 const unsigned int needless_count = sizeof(needless) / sizeof(needless[0]);
