@@ -53,6 +53,8 @@ pub struct Architecture {
     pub unpacked: fn(&File, &[u8], u64) -> Result<Option<File>>,
     /// Parameters that a user may not give, as KLoader lists them: `REFUSED("name", "reason")`.
     pub refused_parameters: &'static str,
+    /// How a kernel's first line in its log begins.
+    pub first_line: &'static str,
     /// How the log's line ends by which a kernel says that it will never be up, for it has no
     /// timer; on an emulated machine that can happen once.
     pub no_timer: Option<&'static str>,

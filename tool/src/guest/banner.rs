@@ -1,5 +1,5 @@
 //! The log of a kernel that has not come far enough to have a VMCOREINFO: find
-//! the text ring by its first line, "Linux version …", and follow it.
+//! the text ring by its first line and follow it.
 //!
 //! A block in the ring is the record's id and its text; the next block begins at
 //! a multiple of 8 and has the next id. The first id is the same in all kernels
@@ -12,7 +12,6 @@ use memchr::memmem;
 use super::memory::{CHUNK, Memory, field_u64};
 use crate::interrupt;
 
-const BANNER: &[u8] = b"Linux version ";
 const ID_MASK: u64 = u64::MAX >> 2;
 /// The first ids of rings with 2^4 to 2^21 records: -(2^n) in 32 bits.
 const MIN_BITS: u32 = 4;
@@ -25,8 +24,9 @@ const MAX_RECORDS: usize = 1 << 14;
 
 /// The lines of the log, oldest first. With several rings, left behind by
 /// earlier kernels in the same memory, the shortest one: it is the one that did
-/// not come far enough. Only those that `fits` accepts count.
-pub fn search(memory: &dyn Memory, fits: &dyn Fn(&[String]) -> bool) -> Vec<String> {
+/// not come far enough. Only those that `fits` accepts count. `first` is how the first line
+/// begins.
+pub fn search(memory: &dyn Memory, first: &str, fits: &dyn Fn(&[String]) -> bool) -> Vec<String> {
     let mut best: Option<Vec<String>> = None;
     for range in memory.ranges() {
         let mut buffer = vec![0; CHUNK + 64];
@@ -37,7 +37,7 @@ pub fn search(memory: &dyn Memory, fits: &dyn Fn(&[String]) -> bool) -> Vec<Stri
             }
             let got = fill(memory, at, &mut buffer);
             let data = buffer.get(..got).unwrap_or_default();
-            for found in memmem::find_iter(data, BANNER) {
+            for found in memmem::find_iter(data, first) {
                 if found >= CHUNK + 8 {
                     continue;
                 }
@@ -144,8 +144,10 @@ fn without_residue(text: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arch::AARCH64;
     use crate::guest::sample::{Image, Random};
 
+    const FIRST_LINE: &str = "Linux version ";
     const FIRST: u64 = 0xffff_f000;
 
     fn ring(lines: &[&str]) -> Vec<u8> {
@@ -175,7 +177,7 @@ mod tests {
         // Across the border of two chunks.
         image.put(0x1000_0000 + CHUNK as u64 - 8, &text);
         assert_eq!(
-            search(&image, &|_| true),
+            search(&image, FIRST_LINE, &|_| true),
             [
                 "Linux version 6.1",
                 "Command line: x",
@@ -184,6 +186,18 @@ mod tests {
                 "of it"
             ]
         );
+    }
+
+    #[test]
+    fn an_architecture_that_begins_otherwise() {
+        let mut image = Image::new(0, 4 << 20);
+        let lines = [
+            "Booting Linux on physical CPU 0x0000000002 [0x1]",
+            "Linux version 6.1",
+        ];
+        image.put(0x10000, &ring(&lines));
+        assert_eq!(search(&image, AARCH64.first_line, &|_| true), lines);
+        assert!(search(&image, FIRST_LINE, &|_| true).is_empty());
     }
 
     #[test]
@@ -200,7 +214,10 @@ mod tests {
         let mut image = Image::new(0, 4 << 20);
         image.put(0x10000, &ring(&["Linux version old", "a", "b", "c"]));
         image.put(0x200000, &ring(&["Linux version new", "a"]));
-        assert_eq!(search(&image, &|_| true), ["Linux version new", "a"]);
+        assert_eq!(
+            search(&image, FIRST_LINE, &|_| true),
+            ["Linux version new", "a"]
+        );
     }
 
     #[test]
@@ -210,19 +227,19 @@ mod tests {
         refs[0] = "Linux version 1";
         let mut image = Image::new(0, 4 << 20);
         image.put(0x10000, &ring(&refs));
-        assert_eq!(search(&image, &|_| true).len(), 5000);
+        assert_eq!(search(&image, FIRST_LINE, &|_| true).len(), 5000);
     }
 
     #[test]
     fn nothing_there_and_damage() {
-        assert!(search(&Image::new(0, 1 << 20), &|_| true).is_empty());
+        assert!(search(&Image::new(0, 1 << 20), FIRST_LINE, &|_| true).is_empty());
         let mut image = Image::new(0, 1 << 20);
         image.put(0x10000, &ring(&["Linux version 6.1", "one", "two"]));
         let mut random = Random::new(3);
         for _ in 0..50 {
             let mut bad = image.clone();
             bad.put(0x10000 + random.next() % 64, &random.next().to_le_bytes());
-            let _ = search(&bad, &|_| true);
+            let _ = search(&bad, FIRST_LINE, &|_| true);
         }
     }
 }

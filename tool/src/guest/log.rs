@@ -5,6 +5,7 @@ use super::paging::AddressSpace;
 use super::printk::{Record, Ring};
 use super::vmcoreinfo::{self, Vmcoreinfo};
 use super::{banner, last_log};
+use crate::arch::NATIVE;
 use crate::device::{Device, Status};
 use crate::error::Result;
 use crate::lookup::OrRefuse;
@@ -106,7 +107,7 @@ pub fn read(memory: &dyn Memory, status: &Status) -> (Vec<String>, Source) {
             return (lines, Source::Ring(info.address));
         }
     }
-    let lines = banner::search(memory, &|lines| {
+    let lines = banner::search(memory, NATIVE.first_line, &|lines| {
         status.starts <= 1 || life_of(lines).is_none_or(|start| start == status.starts)
     });
     if !lines.is_empty() {
@@ -167,7 +168,7 @@ mod tests {
             }
         } else {
             let start = std::time::Instant::now();
-            banner::search(&memory, &|_| true);
+            banner::search(&memory, NATIVE.first_line, &|_| true);
             output::detail(format_args!("banner {:?}", start.elapsed()));
         }
         assert!(!lines.is_empty());
@@ -234,7 +235,8 @@ mod tests {
         let mut status = fake::status("web");
         status.kernel_version = "6.1.0-sample (x) #1".into();
         assert_eq!(read(&image, &status), (vec![], Source::Nothing));
-        sample::log(&mut image, &["Linux version 6.1", "b"]);
+        let first = format!("{}6.1", NATIVE.first_line);
+        sample::log(&mut image, &[&first, "b"]);
         let (lines, source) = read(&image, &status);
         assert!(matches!(source, Source::Ring(_)));
         assert_eq!(lines[1], "[    1.000001] b");
@@ -242,6 +244,6 @@ mod tests {
         status.kernel_version = "6.12".into();
         let (lines, source) = read(&image, &status);
         assert_eq!(source, Source::EarlyRing);
-        assert_eq!(lines, ["Linux version 6.1", "b"]);
+        assert_eq!(lines, [&first, "b"]);
     }
 }

@@ -17,6 +17,7 @@ pub static AARCH64: Architecture = Architecture {
     inspect: image::inspect,
     unpacked: image::unpacked,
     refused_parameters: include_str!("../../../../kernel/kloader/arch/arm64/refused.h"),
+    first_line: "Booting Linux on physical CPU 0x",
     // The rate of its timer is in a register.
     no_timer: None,
     prstatus_size: 392,

@@ -16,6 +16,7 @@ pub static X86_64: Architecture = Architecture {
     inspect: image::inspect,
     unpacked: |_, _, _| Ok(None),
     refused_parameters: include_str!("../../../../kernel/kloader/arch/x86/refused.h"),
+    first_line: "Linux version ",
     // It measures its only timer against the TSC, once (`calibrate_APIC_clock()`). If its CPU
     // stands still in the middle of that, as an emulator's on a busy machine may, it finds
     // this and waits for ever at the next sleep.
