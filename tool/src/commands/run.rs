@@ -284,7 +284,7 @@ fn summary(status: &Status) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::arch::X86_64;
+    use crate::arch::{AARCH64, X86_64};
     use crate::cli::{Cli, Command};
     use crate::device::State;
     use crate::fake::{self, Fake, Manner};
@@ -420,6 +420,10 @@ pub mod tests {
             error.to_string(),
             format!("{path}: budget '99%': 99% leaves the host too little of its CPU: at most 95%")
         );
+        let line = format!("ctl --share-cpus 1 --memory 8M --kernel {path}");
+        let error = run_on(&AARCH64, &fake, &args(&line), false).unwrap_err();
+        let reason = "--share-cpus cannot be had on arm64: ";
+        assert!(error.to_string().starts_with(reason), "{error}");
         assert!(fake.is_empty());
     }
 

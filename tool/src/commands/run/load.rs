@@ -70,6 +70,9 @@ mod tests {
         fake.wants_description();
         load(&fake, 1, "web", Kind::Rt, &images).unwrap();
         assert_eq!(fake.description(), None);
+        let loaded = load(&fake, 1, "web", Kind::Linux, &images);
+        assert_eq!(loaded.is_ok(), NATIVE.describe.is_some());
+        assert_eq!(fake.description().is_some(), loaded.is_ok());
         let error = describe(&fake, 1, "web", &X86_64).unwrap_err();
         assert!(error.to_string().ends_with("this tool is for x86-64"));
     }
