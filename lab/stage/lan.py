@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from lab.arch import ARCHES
 from lab.machine import Machine
 from lab.partition import PartitionConsole
 from lab.stage.partitions import PROGRAMS, initrd_with, remove, start, with_libraries
@@ -35,7 +36,7 @@ def net_initrd(machine: Machine, flavour: str) -> str:
     """Make an initrd with what the tests need in a partition: net_check, iperf3, ethtool, ping."""
     files = with_libraries(machine, *_PROGRAMS)
     # The first is dlopen()ed, the last for tests of faults.
-    more = {path: path for path in ("/lib/x86_64-linux-gnu/libgcc_s.so.1", CHECK)}
+    more = {path: path for path in (f"/lib/{ARCHES[machine.spec.arch].triple}/libgcc_s.so.1", CHECK)}
     return initrd_with(machine, flavour, files | more | {"/shimos_test.ko": "shimos_test.ko"})
 
 

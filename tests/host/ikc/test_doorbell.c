@@ -112,8 +112,29 @@ static void test_room(void)
 	free(ring);
 }
 
+/* Where a bell is: hardware ids of APICs, x2APICs and arm64's MPIDR, and what they are rung by. */
+static void test_places(void)
+{
+	static const __u64 cpus[] = { 0, 1, 0xff, 0x100, 0xffffffff, 0x81000f0f01, 0xff00ffffff };
+	static const __u32 vectors[] = { 8, 15, 0xef, 0x7fff };
+	unsigned int i, j;
+
+	for (i = 0; i < sizeof(cpus) / sizeof(*cpus); i++)
+		for (j = 0; j < sizeof(vectors) / sizeof(*vectors); j++) {
+			__u64 place = SHIMOS_BELL(cpus[i], vectors[j]);
+
+			CHECK(place & SHIMOS_BELL_READY);
+			CHECK(SHIMOS_BELL_CPU(place) == cpus[i]);
+			CHECK(SHIMOS_BELL_VECTOR(place) == vectors[j]);
+		}
+	/* the table holds them in full */
+	CHECK(sizeof(((struct ikc_facts *)0)->cpu[0]) == sizeof(__u64));
+	CHECK(sizeof(((struct ikc_kernel *)0)->bell[0]) == sizeof(__u64));
+}
+
 void test_doorbell(void)
 {
+	test_places();
 	test_wishes();
 	test_batch();
 	test_room();
