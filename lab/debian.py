@@ -67,6 +67,8 @@ _AS_HERE = (
     *(f"etc/pam.d/common-{what}" for what in ("account", "auth", "password", "session", "session-noninteractive")),
 )
 _ALTERNATIVES = {"awk": "mawk", "pager": "less", "which": "which.debianutils"}
+#: Where nginx, which is in every root, looks for what it serves.
+_NGINX = ("var/www/html", "var/log/nginx", "var/lib/nginx", "etc/nginx/sites-enabled")
 #: Not in Debian's list of users, and asked for by no file of systemd's.
 _USERS = ("dnsmasq",)
 
@@ -88,6 +90,9 @@ def _configure(target: Path) -> None:
         link = target / "usr/bin" / name
         if not link.exists():
             link.symlink_to(program)
+    for path in _NGINX:
+        (target / path).mkdir(parents=True, exist_ok=True)
+    (target / "etc/nginx/sites-enabled/default").symlink_to("/etc/nginx/sites-available/default")
     # systemctl would have a program of the root look at these; all services that matter have units.
     cache.remove(target / "etc/init.d")
     run("systemctl", f"--root={target}", "preset-all")
