@@ -111,18 +111,21 @@ RUST_TARGET = $(subst -linux,-unknown-linux-gnu,$(TRIPLE))
 .PHONY: tool deb
 tool: ## build the static command-line tool into OUT (OUT=…)
 	mkdir -p $(OUT)
-	cd tool && cargo build --release --locked --target $(RUST_TARGET)
+	cd tool && cargo build --release --locked -p shimos --target $(RUST_TARGET)
 	cp $${CARGO_TARGET_DIR:-tool/target}/$(RUST_TARGET)/release/shimos $(OUT)/
 
-deb: ## build the Debian packages into BUILD/deb (needs debhelper, dh-dkms, musl-tools, cargo)
+deb: ## build the Debian packages into BUILD/deb (needs debhelper, dh-dkms, musl-tools, cargo; ARCH=arm64)
 	$(MAKE) init tool OUT=$(BUILD)/dist
 	rm -rf $(BUILD)/deb
 	mkdir -p $(BUILD)/deb/shimos/build $(BUILD)/deb/shimos/tool
 	cp -r kernel lib $(BUILD)/deb/shimos/
 	cp -r tool/dist $(BUILD)/deb/shimos/tool/
 	cp -r $(BUILD)/dist $(BUILD)/deb/shimos/build/
+	# a tool that runs here writes the manual pages
+	$(if $(CROSS_COMPILE),$(MAKE) tool ARCH=$(HERE) CROSS_COMPILE= OUT=$(BUILD)/here)
+	cp $(BUILD)/$(if $(CROSS_COMPILE),here,dist)/shimos $(BUILD)/deb/shimos/build/shimos-here
 	cp -r packaging/debian $(BUILD)/deb/shimos/
-	cd $(BUILD)/deb/shimos && dpkg-buildpackage -b -us -uc
+	cd $(BUILD)/deb/shimos && dpkg-buildpackage -b -us -uc $(if $(CROSS_COMPILE),-a$(ARCH))
 	ls $(BUILD)/deb/*.deb
 
 .PHONY: lib examples
