@@ -111,7 +111,7 @@ def changed(revision: str) -> list[str]:
 
 def place(file: str) -> str | None:
     """Return the pattern of the map that a file belongs to, or None."""
-    if file.startswith(f"{_SYSTEM}/test_"):
+    if file.startswith((f"{_SYSTEM}/test_", f"{_SYSTEM}/arm64/test_")):
         return file
     return next((pattern for pattern, _ in MAP if fnmatch(file, pattern)), None)
 
