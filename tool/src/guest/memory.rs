@@ -6,7 +6,10 @@ use std::os::unix::fs::FileExt;
 
 use crate::device::Range;
 
+/// The smallest page of any kernel. What lies at the start of a larger one lies at the start of one of these, too.
 pub const PAGE: u64 = 4096;
+/// The largest page of any kernel.
+pub const LARGEST_PAGE: u64 = 64 << 10;
 /// Read this much at once when going through all of it.
 pub const CHUNK: usize = 1 << 20;
 

@@ -4,14 +4,14 @@
 
 use std::collections::HashMap;
 
-use super::memory::{Memory, PAGE};
+use super::memory::{LARGEST_PAGE, Memory, PAGE};
 use crate::interrupt;
 
 /// Elf64_Nhdr and the padded name.
 const HEADER: usize = 24;
 const NAME: &[u8; 12] = b"VMCOREINFO\0\0";
-/// The kernel gives it a page.
-const MAX_TEXT: usize = 4096;
+/// The kernel gives it a page, of whatever size.
+const MAX_TEXT: usize = LARGEST_PAGE as usize;
 const START: &[u8] = b"OSRELEASE=";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,14 +158,14 @@ mod tests {
 
     #[test]
     fn damaged_notes() {
-        let mut image = Image::new(0, 4 * PAGE);
+        let mut image = Image::new(0, 2 * LARGEST_PAGE);
         let mut bad = note(b"OSRELEASE=x\n");
-        bad[4..8].copy_from_slice(&5000u32.to_le_bytes());
+        bad[4..8].copy_from_slice(&(LARGEST_PAGE as u32 + 4).to_le_bytes());
         image.put(0, &bad);
         // Its text would go beyond the end of the memory.
         let mut bad = note(b"OSRELEASE=x\n");
         bad[4..8].copy_from_slice(&4096u32.to_le_bytes());
-        image.put(3 * PAGE, &bad);
+        image.put(2 * LARGEST_PAGE - PAGE, &bad);
         assert!(search(&image, &mut |_| true).is_none());
     }
 }
