@@ -7,9 +7,12 @@
 #include <linux/io.h>
 #include <linux/ioport.h>
 #include <linux/module.h>
+#include <linux/of.h>
+#include <linux/of_address.h>
 #include <linux/random.h>
 #include <linux/smp.h>
 #include <uapi/shimos_acpi.h>
+#include <uapi/shimos_arm64.h>
 #include <uapi/shimos_shared.h>
 
 static char *what = "";
@@ -18,16 +21,33 @@ module_param_named(do, what, charp, 0);
 static struct shimos_shared *shared;
 static u64 shared_addr;
 
-static int map_shared(void)
+/* By a device tree, as on arm64, or else by ACPI's tables. */
+static int find_shared(void)
 {
+	struct device_node *node = of_find_compatible_node(NULL, NULL, SHIMOS_ARM64_COMPATIBLE);
 	struct acpi_table_header *header;
-	struct shimos_acpi_table *table;
+	struct resource at;
+	int ret;
 
+	if (node) {
+		ret = of_address_to_resource(node, 0, &at);
+		of_node_put(node);
+		shared_addr = at.start;
+		return ret;
+	}
 	if (ACPI_FAILURE(acpi_get_table(SHIMOS_ACPI_SIGNATURE, 1, &header)))
 		return -ENODEV;
-	table = (void *)header;
-	shared_addr = table->shared;
+	shared_addr = ((struct shimos_acpi_table *)header)->shared;
 	acpi_put_table(header);
+	return 0;
+}
+
+static int map_shared(void)
+{
+	int ret = find_shared();
+
+	if (ret)
+		return ret;
 	shared = memremap(shared_addr, SHIMOS_SHARED_SIZE, MEMREMAP_WB);
 	return shared ? 0 : -ENOMEM;
 }
@@ -38,6 +58,12 @@ static void hang(void *unused)
 	local_irq_disable();
 	while (READ_ONCE(shared->magic))
 		cpu_relax();
+}
+
+/* On arm64: KLoader shall not learn where this module's code is. */
+static void hide(void)
+{
+	memset((u8 *)shared + SHIMOS_PLATFORM, 0, sizeof(struct shimos_arm64));
 }
 
 /* Random bytes everywhere but in the fields that end the partition. */
@@ -77,6 +103,8 @@ static int __init test_init(void)
 		return ret;
 	if (!strcmp(what, "hang"))
 		on_each_cpu(hang, NULL, 0);
+	else if (!strcmp(what, "hide"))
+		hide();
 	else if (!strcmp(what, "scribble"))
 		scribble();
 	else if (!strcmp(what, "spoil"))

@@ -1,0 +1,133 @@
+"""The life of partitions on arm64, where no CPU can be stopped from outside, and what is refused there."""
+
+from __future__ import annotations
+
+import pytest
+
+from lab.machine import Machine
+from lab.stage.partitions import Resources, refused, remove, run_command, show, start
+from tests.support.tiers import REPETITION
+from tests.system.test_hostile import (
+    bad_partition,
+    finish,
+    test_hang_with_interrupts_off,
+    test_scribbled_shared_area,
+)
+from tests.system.test_life import (
+    test_host_cannot_take_a_lent_cpu,
+    test_killed_while_booting,
+    test_rounds_of_every_end,
+    test_three_kernels,
+    test_two_kernels,
+)
+
+#: What must be so on each architecture: these tests are collected here, too.
+__all__ = [
+    "test_hang_with_interrupts_off",
+    "test_host_cannot_take_a_lent_cpu",
+    "test_killed_while_booting",
+    "test_rounds_of_every_end",
+    "test_scribbled_shared_area",
+    "test_three_kernels",
+    "test_two_kernels",
+]
+
+pytestmark = pytest.mark.machine(arch="arm64")
+
+
+@pytest.mark.machine(arch="arm64", acpi=False)
+def test_host_with_a_device_tree(fresh_machine: Machine) -> None:
+    """It ends by itself and by force, with both versions as partitions."""
+    before = Resources(fresh_machine)
+    for flavour in ("6.1", "6.12"):
+        start(fresh_machine, flavour=flavour)
+        assert fresh_machine.partition("web").run("uname -rm").output.split() == [
+            fresh_machine.versions[flavour],
+            "aarch64",
+        ]
+        fresh_machine.partition("web").close()
+        fresh_machine.run("shimos stop web", timeout=60)
+        fresh_machine.run("shimos restart web && shimos kill web", timeout=120)
+        remove(fresh_machine)
+    before.assert_back()
+    fresh_machine.assert_dmesg_clean()
+
+
+@pytest.mark.machine(arch="arm64", partitions=["6.12-rt"])
+@REPETITION
+def test_realtime_partition(fresh_machine: Machine) -> None:
+    """Debian's rt kernel, which puts interrupts into threads."""
+    start(fresh_machine, flavour="6.12-rt")
+    assert "PREEMPT_RT" in fresh_machine.partition("web").run("uname -v").output
+    fresh_machine.partition("web").close()
+    fresh_machine.run("shimos kill web")
+    remove(fresh_machine)
+    fresh_machine.assert_dmesg_clean()
+
+
+def test_one_that_does_not_hear(machine: Machine) -> None:
+    """What cannot be asked is stopped by what its CPUs find instead of their code."""
+    before = Resources(machine)
+    console = bad_partition(machine)
+    console.send(b"insmod /shimos_test.ko do=hang\n")
+    console.close()
+    machine.run("shimos kill web", timeout=60)
+    assert "web: its kernel does not hear: its code is overwritten to stop it" in machine.dmesg()
+    assert (show(machine)["state"], show(machine)["cause"]) == ("stopped", "killed")
+    finish(machine, before)
+
+
+def test_one_that_cannot_be_stopped(fresh_machine: Machine) -> None:
+    """It hides its code, and hangs in a module: said, kept, and nothing of it is given to anybody."""
+    machine = fresh_machine
+    console = bad_partition(machine)
+    console.run("insmod /shimos_test.ko do=hide && rmmod shimos_test")
+    console.send(b"insmod /shimos_test.ko do=hang\n")
+    console.close()
+    refused(machine, "shimos kill web", "stuck", "may still write", "restart the machine")
+    assert show(machine)["state"] == "stuck"
+    refused(machine, "shimos restart web", "stuck")
+    refused(machine, "shimos rm --force web", "stuck")
+    assert machine.online_cpus() == [0, 1]
+    # and nobody else is the worse for it
+    start(machine, "other", cpus="1", memory="256M")
+    machine.run("shimos ping -c 3 -i 0 other")
+    remove(machine, "other")
+
+
+#: What is asked for that is not on arm64, by the options of `shimos run`: what the refusal must say.
+REFUSED = {
+    "--guarded": ("guarded", "arm64"),
+    "--pci 0000:00:01.0": ("arm64", "share"),
+    "--cmdline acpi=off": ("acpi", "device tree"),
+    "--cmdline panic=5": ("panic",),
+}
+
+
+@pytest.mark.parametrize(("options", "words"), REFUSED.items(), ids=REFUSED)
+def test_what_arm64_cannot_do(machine: Machine, options: str, words: tuple[str, ...]) -> None:
+    refused(machine, run_command(machine, more=options), *words)
+
+
+#: By what is done to a good kernel, what the refusal must say.
+KERNELS = {
+    "truncated": ("head -c 3000000 {good}", ("truncated",)),
+    "a bzImage": ("head -c 4000000 /dev/zero | sed 's/^/x/' | dd bs=1 count=514 2>/dev/null; printf HdrS", ()),
+    "text": ("echo no kernel at all", ("kernel",)),
+    "empty": (":", ("empty",)),
+    "ELF": ("cat /bin/true", ("ELF",)),
+    "compressed nonsense": ("gzip -c /etc/passwd", ("kernel",)),
+}
+
+
+@pytest.mark.parametrize("kind", KERNELS)
+def test_kernel_files(machine: Machine, kind: str) -> None:
+    """A file that is no kernel of this architecture's is refused, and nothing is taken."""
+    how, words = KERNELS[kind]
+    machine.run(f"({how.format(good=machine.vmlinuz('6.1'))}) >/tmp/bad")
+    refused(machine, run_command(machine, more="--kernel /tmp/bad"), *words)
+    assert machine.online_cpus() == [0, 1, 2, 3]
+
+
+def test_programs_in_kernel_mode(machine: Machine) -> None:
+    refused(machine, "shimos trust run /bin/true", "arm64")
