@@ -6,7 +6,6 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start
-from tests.support.tiers import REPETITION
 from tests.system.test_hostile import (
     bad_partition,
     finish,
@@ -54,7 +53,6 @@ def test_host_with_a_device_tree(fresh_machine: Machine) -> None:
 
 
 @pytest.mark.machine(arch="arm64", partitions=["6.12-rt"])
-@REPETITION
 def test_realtime_partition(fresh_machine: Machine) -> None:
     """Debian's rt kernel, which puts interrupts into threads."""
     start(fresh_machine, flavour="6.12-rt")
