@@ -10,6 +10,7 @@
 #include <linux/of.h>
 #include <linux/of_address.h>
 #include <linux/random.h>
+#include <linux/sizes.h>
 #include <linux/smp.h>
 #include <uapi/shimos_acpi.h>
 #include <uapi/shimos_arm64.h>
@@ -80,13 +81,13 @@ static void scribble(void)
 			 SHIMOS_SHARED_SIZE - SHIMOS_CONSOLE_IN);
 }
 
-/* Over the copy of the kernel that a restart would use. */
+/* Over the end of the copies that a restart would use, and whatever room is behind it. */
 static void spoil_stash(void)
 {
-	void *stash = memremap(shared_addr - PAGE_SIZE, PAGE_SIZE, MEMREMAP_WB);
+	void *stash = memremap(shared_addr - SZ_256K, SZ_256K, MEMREMAP_WB);
 
 	if (stash)
-		memset(stash, 0x5a, PAGE_SIZE);
+		memset(stash, 0x5a, SZ_256K);
 }
 
 /* What a kernel without the agent does to reset. */
