@@ -325,7 +325,6 @@ X86_KEEPS_NOTHING int layer_exit(void)
 		/* what Linux has been given has not been delivered yet */
 		if (layer_current == &layer_linux)
 			layer_vectors_take_back(&layer_vmcb);
-		layer_window();
 	}
 	if (layer_nmi_pending && layer_current == &layer_linux)
 		layer_next_late_nmi();
