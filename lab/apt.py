@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lab import cache, files
 from lab.arch import NATIVE, Arch
-from lab.command import run
+from lab.command import CommandError, run
 
 _LISTS_FRESH = 24 * 3600.0
 #: Where the tool root keeps what its apt knows of another architecture.
@@ -69,6 +69,14 @@ class Apt:
     def depends(self, package: str) -> list[str]:
         """What a package, which may name a suite, depends on."""
         return re.findall(r"Depends: (\S+)", self.run("apt-cache", "depends", package))
+
+    def behind(self, meta: str, prefix: str) -> str:
+        """The package with a version in its name that a meta package, which may name a suite, stands for."""
+        depends = self.depends(meta)
+        for package in depends:
+            if re.match(rf"{prefix}\d", package):
+                return package
+        raise CommandError(f"no {prefix}… behind {meta}: {depends}")
 
     def has(self, package: str) -> bool:
         """Whether a package was unpacked into the tool root."""

@@ -97,10 +97,7 @@ def _resolve(flavour: str, arch: Arch) -> str:
     suite, kind = FLAVOURS[flavour]
     meta = f"linux-image-{kind}-{arch.name}/{suite}".replace("--", "-")
     # The suite must be named: Debian 12's security archive carries 6.12 too.
-    for package in apt.depends(meta):
-        if match := re.match(r"linux-image-(\d\S+)", package):
-            return match[1]
-    raise CommandError(f"no kernel behind {meta}")
+    return apt.behind(meta, "linux-image-").removeprefix("linux-image-")
 
 
 def _download(flavour: str, version: str, arch: Arch) -> Kernel:

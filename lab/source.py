@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from lab import cache
 from lab.apt import Apt
-from lab.command import CommandError, run
+from lab.command import run
 from lab.paths import CACHE
 
 _SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
@@ -17,11 +16,7 @@ def _package() -> str:
     """Debian 13's versioned source package, through the meta package."""
     with cache.lock("kernels"):
         Apt().update()
-        depends = Apt().depends("linux-source/trixie")
-    for package in depends:
-        if re.match(r"linux-source-\d", package):
-            return package
-    raise CommandError(f"no kernel source behind linux-source/trixie: {depends}")
+        return Apt().behind("linux-source/trixie", "linux-source-")
 
 
 def checkpatch() -> Path:

@@ -42,7 +42,6 @@ int ioctl_rt_latency(void *session, void *data, struct complaint *c)
 static int ioctl_rt_move_found(struct partition *p, void *data, struct complaint *c)
 {
 	const struct shimos_rt_move *arg = data;
-
 	int ret = ioctl_check_rt(p, c) ?: kind_rt_move(p, arg->cpu, c);
 
 	if (!ret)

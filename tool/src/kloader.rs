@@ -73,6 +73,11 @@ impl KLoader {
     }
 }
 
+/// KLoader's arrays have a fixed size, of which so many are filled in.
+fn filled<T: Copy>(raw: &[T], count: u32) -> Vec<T> {
+    raw.iter().take(count as usize).copied().collect()
+}
+
 fn ranges_from(raw: &[abi::Range], count: u32) -> Vec<Range> {
     raw.iter()
         .take(count as usize)
@@ -91,12 +96,7 @@ fn status_from(raw: &abi::Status) -> Status {
         state: State::from_raw(raw.state),
         cause: Cause::from_raw(raw.cause),
         message: text(&raw.message),
-        cpus: raw
-            .cpus
-            .iter()
-            .take(raw.cpu_count as usize)
-            .copied()
-            .collect(),
+        cpus: filled(&raw.cpus, raw.cpu_count),
         memory: raw.memory,
         ranges: ranges_from(&raw.ranges, raw.range_count),
         starts: raw.starts,
@@ -167,12 +167,7 @@ fn platform_from(raw: &abi::Platform) -> Outcome<Platform> {
         redistributors: range(raw.redistributors, raw.redistributors_size),
         timer: raw.timer,
         timer_flags: raw.timer_flags,
-        cpus: raw
-            .cpus
-            .iter()
-            .take(raw.cpu_count as usize)
-            .copied()
-            .collect(),
+        cpus: filled(&raw.cpus, raw.cpu_count),
         memory: ranges_from(&raw.ranges, raw.range_count),
     })
 }
