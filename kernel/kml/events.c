@@ -4,8 +4,7 @@
 #include <linux/kernel.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/signal.h>
-#include <linux/string.h>
-#include <linux/tracepoint.h>
+#include <shimos/tracepoints.h>
 #include "kml.h"
 
 static void kml_on_exec(void *data, struct task_struct *task, pid_t old, struct linux_binprm *bprm)
@@ -51,54 +50,24 @@ static void kml_on_exit(void *data, struct task_struct *task)
 	kml_distrust_current();
 }
 
-static struct {
-	const char *name;
-	void *probe;
-	struct tracepoint *point;
-	bool registered;
-} events[] = {
+static struct shimos_tracepoint events[] = {
 	/* in this order: who is trusted is always heard of when it ends */
 	{ "sched_process_exit", kml_on_exit },
 	{ "sched_process_fork", kml_on_fork },
 	{ "sched_process_exec", kml_on_exec },
 };
 
-static void kml_find_tracepoint(struct tracepoint *point, void *data)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(events); i++)
-		if (!strcmp(point->name, events[i].name))
-			events[i].point = point;
-}
-
 int kml_events_init(void)
 {
-	int i, err = -EOPNOTSUPP;
+	const char *missing;
+	int err = shimos_tracepoints_hear(events, ARRAY_SIZE(events), &missing);
 
-	for_each_kernel_tracepoint(kml_find_tracepoint, NULL);
-	for (i = 0; i < ARRAY_SIZE(events); i++) {
-		if (!events[i].point) {
-			pr_err("refused: the kernel has no tracepoint %s\n", events[i].name);
-			goto fail;
-		}
-		err = tracepoint_probe_register(events[i].point, events[i].probe, NULL);
-		if (err)
-			goto fail;
-		events[i].registered = true;
-	}
-	return 0;
-fail:
-	kml_events_exit();
+	if (missing)
+		pr_err("refused: the kernel has no tracepoint %s\n", missing);
 	return err;
 }
 
 void kml_events_exit(void)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(events); i++)
-		if (events[i].registered)
-			tracepoint_probe_unregister(events[i].point, events[i].probe, NULL);
-	tracepoint_synchronize_unregister();
+	shimos_tracepoints_leave(events, ARRAY_SIZE(events));
 }

@@ -15,6 +15,7 @@
 #include <linux/sched/prio.h>
 #include <linux/tracepoint.h>
 #include <asm/tsc.h>
+#include <shimos/tracepoints.h>
 
 #include "spumone.h"
 
@@ -67,57 +68,26 @@ static void tasks_wakeup(void *data, struct task_struct *task)
 	WRITE_ONCE(t->woken, priority);
 }
 
-/* Each is there while some CPU's tasks count; launch_mutex. */
-static struct {
-	const char *name;
-	void *probe;
-	struct tracepoint *point;
-	bool registered;
-} tasks_events[] = {
+/* Heard while some CPU's tasks count; launch_mutex. */
+static struct shimos_tracepoint tasks_events[] = {
 	{ "sched_switch", tasks_switch },
 	{ "sched_wakeup", tasks_wakeup },
 };
 
-static void tasks_find(struct tracepoint *point, void *data)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(tasks_events); i++)
-		if (!strcmp(point->name, tasks_events[i].name))
-			tasks_events[i].point = point;
-}
-
 static void tasks_listen_no_more(void)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(tasks_events); i++) {
-		if (tasks_events[i].registered)
-			tracepoint_probe_unregister(tasks_events[i].point, tasks_events[i].probe,
-						    NULL);
-		tasks_events[i].registered = false;
-	}
-	tracepoint_synchronize_unregister();
+	shimos_tracepoints_leave(tasks_events, ARRAY_SIZE(tasks_events));
 }
 
 static int tasks_listen(struct complaint *c)
 {
-	int i, ret = 0;
+	const char *missing;
+	int ret = shimos_tracepoints_hear(tasks_events, ARRAY_SIZE(tasks_events), &missing);
 
-	for_each_kernel_tracepoint(tasks_find, NULL);
-	for (i = 0; !ret && i < ARRAY_SIZE(tasks_events); i++) {
-		if (tasks_events[i].registered)
-			continue;
-		if (!tasks_events[i].point)
-			ret = shimos_refuse(c, -EOPNOTSUPP,
-					    "this kernel has no tracepoint %s, which says which task runs",
-					    tasks_events[i].name);
-		else
-			ret = tracepoint_probe_register(tasks_events[i].point,
-							tasks_events[i].probe, NULL);
-		tasks_events[i].registered = !ret;
-	}
-	return ret;
+	if (!missing)
+		return ret;
+	return shimos_refuse(c, ret, "this kernel has no tracepoint %s, which says which task runs",
+			     missing);
 }
 
 static bool tasks_any(void)
@@ -172,11 +142,8 @@ int tasks_count(unsigned int cpu, struct layer_tasks *t, u32 limit, struct compl
 {
 	int ret = tasks_listen(c);
 
-	if (ret) {
-		if (!tasks_any())
-			tasks_listen_no_more();
+	if (ret)
 		return ret;
-	}
 	if (!per_cpu(tasks_cpus, cpu)) {
 		WRITE_ONCE(t->runs, 0);
 		WRITE_ONCE(t->woken, 0);

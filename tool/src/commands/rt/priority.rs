@@ -16,6 +16,8 @@ pub fn run(device: &dyn Device, args: &cli::RtPriority) -> Result<()> {
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Changed {
+    #[serde(skip)]
+    of_host: bool,
     name: String,
     priority: u32,
     before: u32,
@@ -38,6 +40,7 @@ fn change(device: &dyn Device, args: &cli::RtPriority) -> Result<Changed> {
             status.name
         ))?;
     Ok(Changed {
+        of_host: false,
         name: status.name,
         priority: args.priority,
         before: status.priority,
@@ -51,6 +54,7 @@ fn change_host(device: &dyn Device, args: &cli::RtPriority, cpu: u32) -> Result<
     let before = cpus.iter().find(|host| host.cpu == cpu);
     device.host_priority(cpu, args.priority).or_refuse(&what)?;
     Ok(Changed {
+        of_host: true,
         name: args.name.clone(),
         priority: args.priority,
         before: before.map_or(0, |host| host.priority),
@@ -59,11 +63,12 @@ fn change_host(device: &dyn Device, args: &cli::RtPriority, cpu: u32) -> Result<
 
 fn text(changed: &Changed) -> String {
     let Changed {
+        of_host,
         name,
         priority,
         before,
     } = changed;
-    match (name.starts_with("host:"), priority) {
+    match (of_host, priority) {
         (true, 0) => format!("{name}: after all real-time programs"),
         (true, _) => {
             format!("{name}: tasks up to priority {priority} go before programs with a lower one")
