@@ -4,8 +4,8 @@ Figure 9 of "SPUMONE" (2011).  A program that never yields has a part of each 50
 Linux's CPU there waits meanwhile ("raw", policy fixed), and whoever wants a lock that it has waits
 with it; or it goes to another core (policy lhp).  The anchor is Linux alone, on all CPUs and on one.
 
-As many CPUs as this computer has run at once, for who waits for whom is what it is about; so the
-clock is the computer's, and samples scatter.
+The machine has as many CPUs as the paper's.  They take turns, and its clock counts the instructions
+of all of them: one that sleeps, or that waits for a lock, leaves its turn to the others.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from lab.machine import Machine
 from lab.stage.rt import rt_command
 from lab.stage.samples import Samples
 
-#: The paper has four.  This computer's share of each has to be a whole one.
-CPUS = 2
+CPUS = 4
 PARTS = (0.0, 0.2, 0.4, 0.6, 0.8)
 RAW, MIGRATION = "fixed", "lhp"
 PERIOD = "500ms"
 SAMPLES = 5
 #: Tasks that wake each other all the time; one run is some seconds, so many periods.
-HACKBENCH = "/mnt/usr/bin/hackbench -g 4 -l 400"
+HACKBENCH = "/mnt/usr/bin/hackbench -g 4 -l 200"
 #: What lhp may leave of what raw costs beyond the ideal.
 GOAL = 0.5
 
@@ -42,8 +41,11 @@ class Point:
     migration: Samples
 
     def ideal(self, alone_on_one: float) -> float:
-        """Return the paper's I(f): what is left of the cores, if nobody waits for anybody."""
-        return alone_on_one / (CPUS - self.part)
+        """Return the paper's I(f): what is left of the cores, if nobody waits for anybody.
+
+        One CPU alone has the turns of all, so it is as fast as they are together.
+        """
+        return CPUS * alone_on_one / (CPUS - self.part)
 
     def left(self, alone_on_one: float) -> float:
         """Return how much of raw's excess is there with lhp, too."""
@@ -82,7 +84,7 @@ def measure(flavour: str) -> tuple[Samples, Samples, list[Point]]:
     """Measure all points."""
     points = []
     disks = [Disk("bench-rt", cyclictest)]
-    with Machine(kernel=flavour, partitions=[], cpus=CPUS, disks=disks) as machine:
+    with Machine(kernel=flavour, partitions=[], cpus=CPUS, icount=True, disks=disks) as machine:
         machine.run(f"mount -o ro {machine.disk('bench-rt')} /mnt")
         with progress.step("hackbench, Linux alone"):
             everywhere, one = alone(machine)
