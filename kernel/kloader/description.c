@@ -10,6 +10,7 @@
 #include "arch.h"
 
 #define SEED_LEN	sizeof(u64)
+#define ENTROPY_LEN	64
 #define START_LEN	10
 
 static bool description_needed(void)
@@ -76,6 +77,7 @@ static int description_keep(struct partition *p, const void *description,
 	p->description_size = arg->size;
 	p->description_seed = arg->seed;
 	p->description_start = arg->start;
+	p->description_entropy = arg->entropy;
 	p->description_crc = image_checksum(p, p->layout.description, arg->size);
 	return 0;
 }
@@ -110,7 +112,8 @@ int description_take(struct partition *p, const struct shimos_describe *arg,
 		return shimos_refuse(c, -EINVAL, "a platform description has 1 to %u bytes, not %u",
 				     SHIMOS_DESCRIPTION_MAX, arg->size);
 	ret = description_check_place(arg, arg->seed, SEED_LEN, c) ?:
-	      description_check_place(arg, arg->start, START_LEN, c);
+	      description_check_place(arg, arg->start, START_LEN, c) ?:
+	      description_check_place(arg, arg->entropy, ENTROPY_LEN, c);
 	if (ret)
 		return ret;
 	description = memdup_user(u64_to_user_ptr(arg->description), arg->size);
@@ -149,6 +152,8 @@ void description_copy(struct partition *p, u64 offset)
 	       p->description_size);
 	if (p->description_seed)
 		get_random_bytes(partition_at(p, offset + p->description_seed), SEED_LEN);
+	if (p->description_entropy)
+		get_random_bytes(partition_at(p, offset + p->description_entropy), ENTROPY_LEN);
 	snprintf(number, sizeof(number), "%0*u", START_LEN, p->starts + 1);
 	if (p->description_start)
 		memcpy(partition_at(p, offset + p->description_start), number, START_LEN);

@@ -306,7 +306,8 @@ static int ioctl_describe_found(struct partition *p, void *data, struct complain
 {
 	struct shimos_describe *arg = data;
 
-	return ioctl_check_permission(c) ?: description_take(p, arg, c);
+	return ioctl_check_permission(c) ?: shimos_door_check_reserved(arg->reserved, c) ?:
+	       description_take(p, arg, c);
 }
 
 static int ioctl_describe(void *session, void *data, struct complaint *c)

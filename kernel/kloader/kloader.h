@@ -150,7 +150,8 @@ struct partition {
 	u64 initrd_size;
 	u32 kernel_crc, initrd_crc;
 	u32 description_size;		/* 0: there is none */
-	u32 description_seed, description_start;	/* see struct shimos_describe */
+	/* See struct shimos_describe. */
+	u32 description_seed, description_start, description_entropy;
 	u32 description_crc;
 	char *cmdline;			/* as handed to the kernel */
 	struct shimos_shared *shared;	/* in its memory, NULL before LOAD */

@@ -292,6 +292,7 @@ impl Device for KLoader {
         raw.id = id;
         raw.seed = description.seed;
         raw.start = description.start;
+        raw.entropy = description.entropy;
         abi::describe(&self.file, &mut raw, &description.blob).map_err(|e| self.refusal(e))
     }
 

@@ -451,6 +451,8 @@ struct shimos_describe {
 	__u64 description;		/* pointer */
 	__u32 seed;			/* where each start puts 8 random bytes; 0: nowhere */
 	__u32 start;			/* where each puts its number, 10 decimal digits; 0: nowhere */
+	__u32 entropy;			/* where each puts 64 more random bytes; 0: nowhere */
+	__u32 reserved;
 };
 
 #define SHIMOS_IOC_MAGIC	0xB7

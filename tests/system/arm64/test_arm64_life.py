@@ -36,15 +36,14 @@ pytestmark = pytest.mark.machine(arch="arm64")
 
 @pytest.mark.machine(arch="arm64", acpi=False)
 def test_host_with_a_device_tree(fresh_machine: Machine) -> None:
-    """It ends by itself and by force, with both versions as partitions."""
+    """It ends by itself and by force, with both versions as partitions, which have random numbers from the first."""
     before = Resources(fresh_machine)
     for flavour in ("6.1", "6.12"):
         start(fresh_machine, flavour=flavour)
-        assert fresh_machine.partition("web").run("uname -rm").output.split() == [
-            fresh_machine.versions[flavour],
-            "aarch64",
-        ]
-        fresh_machine.partition("web").close()
+        shell = fresh_machine.partition("web")
+        assert shell.run("uname -rm").output.split() == [fresh_machine.versions[flavour], "aarch64"]
+        assert "[    0.000000] random: crng init done" in shell.run("dmesg").output
+        shell.close()
         fresh_machine.run("shimos stop web", timeout=60)
         fresh_machine.run("shimos restart web && shimos kill web", timeout=120)
         remove(fresh_machine)

@@ -228,7 +228,9 @@ fn the_structures_match_the_c_header() {
         size,
         description,
         seed,
-        start
+        start,
+        entropy,
+        reserved
     );
     check.value("SHIMOS_CAN_STOP_CPUS", CAN_STOP_CPUS.into());
     check.value("SHIMOS_NEEDS_DESCRIPTION", NEEDS_DESCRIPTION.into());

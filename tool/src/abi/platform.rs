@@ -42,6 +42,8 @@ pub struct Describe {
     pub description: u64,
     pub seed: u32,
     pub start: u32,
+    pub entropy: u32,
+    pub reserved: u32,
 }
 
 // SAFETY: repr(C), integers and arrays of them only, header first.

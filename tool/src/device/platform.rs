@@ -34,4 +34,6 @@ pub struct Description {
     pub seed: u32,
     /// Where the start's number goes, in 10 decimal digits.
     pub start: u32,
+    /// Where 64 more random bytes go.
+    pub entropy: u32,
 }

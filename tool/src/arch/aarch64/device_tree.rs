@@ -22,6 +22,10 @@ const CPU_OFF: u32 = 0x8400_0002;
 /// Eight bytes that no other property has: command lines are ASCII.
 const SEED: [u8; 8] = [0xff, 0xfe, 0x53, 0x45, 0x45, 0x44, 0xfe, 0xff];
 
+/// The same for what the kernel's generator of random numbers begins with.  Without it each system call,
+/// which moves its stack by a random number, costs ten thousand instructions more for many minutes.
+const ENTROPY: [u8; 64] = [0xfd; 64];
+
 /// Behind the command line: by this the tool tells whose log it has found.
 const START: &str = " shimos.start=0000000000";
 const DIGITS: usize = 10;
@@ -31,16 +35,24 @@ pub fn describe(platform: &Platform, cmdline: &str) -> Result<Description, Strin
     let failed = |e: FdtError| format!("cannot write the device tree: {e}");
     let mut blob = write(platform, cmdline).map_err(failed)?;
     let start = find(&blob, START.as_bytes())? + (START.len() - DIGITS);
-    let seed = find(&blob, &SEED)?;
-    if let Some(place) = blob.get_mut(seed..seed + SEED.len()) {
-        place.fill(0);
-    }
+    let seed = take(&mut blob, &SEED)?;
+    let entropy = take(&mut blob, &ENTROPY)?;
     let offset = |at: usize| u32::try_from(at).map_err(|_| "the device tree is too large");
     Ok(Description {
         seed: offset(seed)?,
         start: offset(start)?,
+        entropy: offset(entropy)?,
         blob,
     })
+}
+
+/// The place of a property that KLoader fills, emptied.
+fn take(blob: &mut [u8], what: &[u8]) -> Result<usize, String> {
+    let at = find(blob, what)?;
+    if let Some(place) = blob.get_mut(at..at + what.len()) {
+        place.fill(0);
+    }
+    Ok(at)
 }
 
 fn find(blob: &[u8], what: &[u8]) -> Result<usize, String> {
@@ -78,6 +90,7 @@ fn chosen(tree: &mut FdtWriter, platform: &Platform, cmdline: &str) -> Written {
         tree.property_u64("linux,initrd-end", initrd.end())?;
     }
     tree.property("kaslr-seed", &SEED)?;
+    tree.property("rng-seed", &ENTROPY)?;
     tree.end_node(node)
 }
 
@@ -303,10 +316,14 @@ mod tests {
         let mut description = described(&platform);
         let at = description.seed as usize;
         description.blob[at..at + 8].copy_from_slice(b"RANDOM!!");
+        let at = description.entropy as usize;
+        assert_eq!(description.blob[at..at + 64], [0; 64]);
+        description.blob[at..at + 64].copy_from_slice(&[b'E'; 64]);
         let at = description.start as usize;
         description.blob[at..at + 10].copy_from_slice(b"0000000017");
         let tree = Fdt::new(&description.blob).unwrap();
         assert_eq!(value(&tree, "/chosen", "kaslr-seed"), b"RANDOM!!");
+        assert_eq!(value(&tree, "/chosen", "rng-seed"), [b'E'; 64]);
         let bootargs = text(&tree, "/chosen", "bootargs");
         assert_eq!(bootargs, format!("{CMDLINE} shimos.start=0000000017"));
         let shared = platform.shared;
