@@ -11,6 +11,7 @@ import functools
 from pathlib import Path
 
 from lab import build, cache, debian, files, kernels
+from lab.arch import NATIVE, Arch
 from lab.command import run
 from lab.partition_root import with_modules
 from lab.paths import SRC
@@ -23,14 +24,14 @@ _PACKAGES = (
     *debian.MEASURING,
     *("gcc", "libc6-dev", "make"),
     *("nbd-client", "nbd-server", "nfs-common", "nfs-kernel-server", "fcgiwrap"),
-    *("qemu-system-x86", "socat"),
-    "xen-system-amd64",
 )
+#: Hypervisors, which are compared on this computer's architecture only.
+_HYPERVISORS = ("qemu-system-x86", "socat", "xen-system-amd64")
 #: A real C project that an emulated machine compiles within minutes, as Debian has it.
 PROJECT = "zlib"
 
 
-def tree() -> Path:
+def tree(arch: Arch = NATIVE) -> Path:
     """The root that all kernels have."""
 
     def finish(target: Path) -> None:
@@ -41,18 +42,19 @@ def tree() -> Path:
         (target / "work").mkdir()
 
     what = "making the Debian root that is measured"
-    return debian.tree("bench-root", what, _PACKAGES, finish, _INIT)
+    packages = _PACKAGES + (_HYPERVISORS if arch.native else ())
+    return debian.tree("bench-root", what, packages, finish, _INIT, arch=arch)
 
 
-def root() -> Path:
+def root(arch: Arch = NATIVE) -> Path:
     """Its disk, with the modules of the kernel that all run."""
-    return with_modules("bench-root", tree(), "6.12", "bench-root", "making the disk that is measured")
+    return with_modules("bench-root", tree(arch), "6.12", "bench-root", "making the disk that is measured", arch)
 
 
 @functools.cache
-def tools() -> Path:
+def tools(arch: Arch = NATIVE) -> Path:
     """Programs, modules and pages that are measured: /bench in every kernel."""
-    (kernel,) = kernels.get("6.12")
+    (kernel,) = kernels.get("6.12", arch=arch)
     modules = [m for m in build.test_modules(kernel) if m.stem == "shimos_ikc_bench"]
     places = [*sorted(_PROGRAMS.glob("*.c")), SRC / "tests" / "programs" / "direct_io.c"]
 
@@ -61,7 +63,9 @@ def tools() -> Path:
         cache.remove(place)
         (place / "web").mkdir(parents=True)
         for source in places:
-            run("gcc", "-static", "-O2", "-Wall", "-Werror", "-o", place / source.stem, source)
+            own = _PROGRAMS / arch.name / source.name
+            parts = [source, *([own] if own.exists() else [])]
+            run(f"{arch.triple}-gcc", "-static", "-O2", "-Wall", "-Werror", "-o", place / source.stem, *parts)
         for module in modules:
             run("cp", module, place)
         run("cp", _GUEST / "nginx.conf", place)
@@ -70,8 +74,8 @@ def tools() -> Path:
         files.ext4(place, target, 1 << 20, "bench-tools")
         cache.remove(place)
 
-    key = cache.digest(*places, *modules, _GUEST, Path(__file__))
-    return cache.make("bench-tools.ext4", key, "making the disk of what is measured", make)
+    key = cache.digest(*places, _PROGRAMS, *modules, _GUEST, Path(__file__))
+    return cache.make(f"bench-tools{arch.suffix}.ext4", key, "making the disk of what is measured", make)
 
 
 @functools.cache

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 from bench.compare import disks
 from bench.compare.system import CHROOT, HOST, NATIVE, WEB, Kernel, System
 from lab import progress
+from lab.arch import ARCHES, Arch
+from lab.arch import NATIVE as HERE
 from lab.devices import OUTSIDE, Disk, Nic
 from lab.machine import Machine
 
@@ -19,16 +22,24 @@ LINK = "bench0"
 KERNELS = "/lab/kernels"
 
 
-def copies() -> list[Disk]:
+def copies(arch: Arch = HERE) -> list[Disk]:
     """For each kernel a copy of the root, the tools and the work."""
-    made = [Disk(user, disks.root) for user in USERS]
-    made += [Disk(f"tools-{user}", disks.tools) for user in USERS]
+    made = [Disk(user, partial(disks.root, arch)) for user in USERS]
+    made += [Disk(f"tools-{user}", partial(disks.tools, arch)) for user in USERS]
     return made + [Disk(f"work-{user}", disks.work) for user in USERS]
 
 
-def machine(icount: bool) -> Machine:
+def machine(icount: bool, arch: str = HERE.name) -> Machine:
     """Four CPUs and a card."""
-    return Machine(partitions=["6.12"], memory="7G", disks=copies(), nics=[Nic()], icount=icount, load=False)
+    return Machine(
+        arch=arch,
+        partitions=["6.12"],
+        memory="7G",
+        disks=copies(ARCHES[arch]),
+        nics=[Nic()],
+        icount=icount,
+        load=False,
+    )
 
 
 def prepare(host: Machine) -> None:

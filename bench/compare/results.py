@@ -45,6 +45,11 @@ class Results:
                 continue  # the line that an interruption cut short
             self._all[found.key] = found
 
+    @property
+    def directory(self) -> Path:
+        """Where the file is."""
+        return self._path.parent
+
     def add(self, measurement: Measurement) -> None:
         """Keep it, on the disk too; a later one replaces an earlier one."""
         self._all[measurement.key] = measurement

@@ -152,7 +152,7 @@ def one_boot(plan: Plan, results: Results, boot: Boot, clock: Clock) -> bool:
         with booted(boot, clock) as machine:
             lived = [one_system(plan, results, boot, name, machine, clock) for name in boot.systems]
             if any(lived):
-                report.keep_facts(REPORT, clock, "-".join(boot.systems), report.facts(machine))
+                report.keep_facts(results.directory, clock, "-".join(boot.systems), report.facts(machine))
             return all(lived)
     except (BootError, AssertionError) as failure:
         progress.say(f"no machine for {', '.join(boot.systems)}: {str(failure)[-1500:]}")

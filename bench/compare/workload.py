@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from bench.compare.results import Clock
 from bench.compare.statistics import Better
 from bench.compare.system import System
+from lab.arch import ARCHES
 
 ALL = ("native", "shimos", "kvm", "xen")
 
@@ -22,6 +23,8 @@ class Workload:
     run: Callable[[System], float]
     better: Better = "lower"
     systems: tuple[str, ...] = ALL
+    #: Of the machine, as Debian calls them.
+    arches: tuple[str, ...] = tuple(ARCHES)
     #: On which clocks; instructions make sense where the machine does nothing else.
     clocks: tuple[Clock, ...] = ("times",)
     #: Whose native figure it is compared with, if not its own.

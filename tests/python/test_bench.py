@@ -13,7 +13,7 @@ import pytest
 
 from bench.compare import charges, host, report, tables
 from bench.compare import run as comparison
-from bench.compare.check import compare
+from bench.compare.check import beside_native, compare
 from bench.compare.results import Clock, Measurement, Results
 from bench.compare.run import Plan
 from bench.compare.statistics import Summary, speed, welch
@@ -149,10 +149,9 @@ class _FakeMachine:
 
 @pytest.mark.parametrize(("deaths", "machines", "left"), [(0, 1, 0), (1, 2, 0), (2, 2, 1)])
 def test_what_a_death_left_undone_gets_another_machine_once(
-    results: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaths: int, machines: int, left: int
+    results: Results, monkeypatch: pytest.MonkeyPatch, deaths: int, machines: int, left: int
 ) -> None:
     log: list[str] = []
-    monkeypatch.setattr(comparison, "REPORT", tmp_path)
     monkeypatch.setattr(host, "prepare", lambda _: None)
     monkeypatch.setattr(report, "facts", lambda _: {})
     monkeypatch.setattr(comparison, "Others", lambda _: SimpleNamespace(cpus=lambda: 0.0))
@@ -253,6 +252,17 @@ def test_what_the_machine_charges_is_computed(results: Results, add: Callable[..
 def test_the_guard_sees_what_is_worse_and_what_is_gone() -> None:
     lines = compare({"a": 100.0, "b": 100.0, "c": 100.0, "d": 100.0}, {"a": 104.0, "b": 106.0, "c": 50.0, "e": 1.0})
     assert [line.what for line in lines if line.bad] == ["b", "d"]
+
+
+def test_the_guard_lets_a_partition_be_one_percent_behind() -> None:
+    native = {"native getpid": 100.0, "native fork": 100.0, "native pipe": 100.0, "native exec": 100.0}
+    lines = beside_native(native | {"shimos getpid": 100.9, "shimos fork": 101.1, "shimos exec": 200.0})
+    assert [line.what for line in lines if line.bad] == ["fork", "pipe"]
+
+
+def test_an_architecture_has_the_rows_that_its_processor_can_do() -> None:
+    assert [w.name for w in WORKLOADS if "arm64" not in w.arches] == ["cpuid"]
+    assert all("amd64" in w.arches for w in WORKLOADS)
 
 
 def test_workloads_have_names_of_their_own_and_known_bases() -> None:

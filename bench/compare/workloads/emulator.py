@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.compare.workload import Group, Workload
 from bench.compare.workloads.processes import loop
+from lab.arch import AMD64
 
 GROUP = Group(
     "emulator",
@@ -15,6 +16,7 @@ GROUP = Group(
             "ns",
             loop("cpuid", 20_000),
             clocks=("times", "instructions"),
+            arches=(AMD64.name,),
         ),
         Workload("walk", "one byte of each of 16384 small pages, in no order", "ns", loop("walk", 400_000)),
     ),
