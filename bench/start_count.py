@@ -1,0 +1,101 @@
+"""How many instructions the start of a partition takes on each architecture: `bench/start --count`.
+
+The same command on two machines whose emulator counts what its CPUs execute.  Nothing
+else runs there, so all of them count: the partition's and the host's.
+"""
+
+from __future__ import annotations
+
+import mmap
+import statistics
+import struct
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.start_command import UNTIL_INIT, command
+from lab import cache
+from lab.arch import AMD64, ARM64, Arch
+from lab.command import run
+from lab.machine import LAB_INITRD, Machine
+from lab.paths import SRC
+
+#: The goal of issue 16: as many times x86's.
+TIMES = 1.5
+FLAVOURS = ("6.12",)
+_PARTS = ("to init", "of it until `shimos run` ends")
+_PLUGIN = SRC / "bench" / "emulator" / "count.c"
+#: Seconds of this computer that a start may take.
+_SLOWEST = 400
+
+#: Tells how many instructions the machine has executed so far.
+Reader = Callable[[], int]
+
+
+class _Counted(Machine):
+    """Its emulator is told a file of this run, so it is nobody's clone."""
+
+    TEMPLATES = False
+
+
+def _plugin() -> Path:
+    """The emulator's plugin that counts."""
+
+    def make(target: Path) -> None:
+        run("gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", target, _PLUGIN)
+
+    return cache.make("emulator-count.so", cache.digest(_PLUGIN), "building what counts instructions", make)
+
+
+@contextmanager
+def counted(arch: Arch) -> Iterator[tuple[Machine, Reader]]:
+    """A machine, and what tells its CPUs' instructions so far."""
+    with tempfile.NamedTemporaryFile() as file:
+        extra = ("-plugin", f"{_plugin()},total={file.name}")
+        with _Counted(arch=arch.name, partitions=FLAVOURS, icount=True, extra=extra) as machine:
+            # The emulator has given the file its size.
+            total = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            yield machine, lambda: int(struct.unpack("Q", total)[0])
+
+
+def start(machine: Machine, read: Reader, flavour: str) -> tuple[int, int]:
+    """Instructions until the first line of the partition's init, and how many of them until `shimos run` ends."""
+    began = read()
+    machine.run(command(machine, flavour), timeout=_SLOWEST)
+    ran = read()
+    machine.run(UNTIL_INIT.format(count=1), timeout=_SLOWEST)
+    ended = read()
+    machine.run("shimos rm --force web", timeout=_SLOWEST)
+    return ended - began, ran - began
+
+
+def of(arch: Arch, rounds: int) -> dict[str, float]:
+    """Millions of instructions by row, the median of some rounds."""
+    found: dict[str, list[float]] = {}
+    with counted(arch) as (machine, read):
+        size = machine.run(f"stat -c %s {LAB_INITRD}").output
+        print(f"{arch.name}: host {machine.versions[machine.flavour]}, {machine.versions}, initrd {size} bytes")
+        for flavour in FLAVOURS:
+            for _ in range(rounds):
+                for part, count in zip(_PARTS, start(machine, read, flavour), strict=True):
+                    found.setdefault(f"{flavour}, {part}", []).append(count / 1e6)
+        machine.assert_dmesg_clean()
+    for what, values in found.items():
+        print(f"  {what}: {', '.join(f'{v:,.1f}' for v in values)}")
+    return {what: statistics.median(values) for what, values in found.items()}
+
+
+def table(rounds: int) -> bool:
+    """Print it; whether the goal is met."""
+    before, now = of(AMD64, rounds), of(ARM64, rounds)
+    print(f"\n| millions of instructions | {AMD64.name} | {ARM64.name} | times | |\n| --- | --- | --- | --- | --- |")
+    met = True
+    for what, count in before.items():
+        times = now[what] / count
+        verdict = ""
+        if what.endswith(_PARTS[0]):
+            verdict = "met" if times <= TIMES else "MISSED"
+            met &= times <= TIMES
+        print(f"| {what} | {count:,.0f} | {now[what]:,.0f} | {times:.2f} | {verdict} |")
+    return met
