@@ -74,7 +74,7 @@ def of(arch: Arch, rounds: int) -> dict[str, float]:
     """Millions of instructions by row, the median of some rounds."""
     found: dict[str, list[float]] = {}
     with counted(arch) as (machine, read):
-        size = machine.run(f"stat -c %s {LAB_INITRD}").output
+        size = machine.run(f"stat -c %s {LAB_INITRD}").output.strip()
         print(f"{arch.name}: host {machine.versions[machine.flavour]}, {machine.versions}, initrd {size} bytes")
         for flavour in FLAVOURS:
             for _ in range(rounds):
