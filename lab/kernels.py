@@ -17,17 +17,19 @@ from lab.arch import NATIVE, Arch
 from lab.command import CommandError, run
 from lab.paths import CACHE
 
-#: What the lab calls a kernel: suite and meta-package flavour.
+#: What the lab calls a kernel: suite, and what its meta package's name ends with for an architecture.
 FLAVOURS = {
-    "6.12": ("trixie", "cloud"),
-    "6.1": ("bookworm", "cloud"),
-    "6.12-rt": ("trixie", "rt"),
+    "6.12": ("trixie", "cloud-{}"),
+    "6.1": ("bookworm", "cloud-{}"),
+    "6.12-rt": ("trixie", "rt-{}"),
     # for every kind of hardware, and the one that can be Xen's first domain
-    "6.12-generic": ("trixie", ""),
-    "6.1-rt": ("bookworm", "rt"),
+    "6.12-generic": ("trixie", "{}"),
+    "6.1-rt": ("bookworm", "rt-{}"),
+    # with pages of 16 KiB; only arm64 has it
+    "6.12-16k": ("trixie", "{}-16k"),
     # what an updated machine runs: stable releases change the kernel's interfaces, too
-    "6.12-security": ("trixie-security", "cloud"),
-    "6.1-security": ("bookworm-security", "cloud"),
+    "6.12-security": ("trixie-security", "cloud-{}"),
+    "6.1-security": ("bookworm-security", "cloud-{}"),
 }
 
 _KERNELS = CACHE / "kernels"
@@ -95,7 +97,7 @@ def _resolve(flavour: str, arch: Arch) -> str:
     apt = Apt(arch)
     apt.update()
     suite, kind = FLAVOURS[flavour]
-    meta = f"linux-image-{kind}-{arch.name}/{suite}".replace("--", "-")
+    meta = f"linux-image-{kind.format(arch.name)}/{suite}"
     # The suite must be named: Debian 12's security archive carries 6.12 too.
     return apt.behind(meta, "linux-image-").removeprefix("linux-image-")
 
