@@ -61,16 +61,19 @@ static void agent_console_put(struct console *con, const char *text, unsigned in
 {
 	unsigned long flags;
 
+	local_irq_save(flags);
 	if (!oops_in_progress) {
-		raw_spin_lock_irqsave(&agent_out_lock, flags);
-	} else if (!raw_spin_trylock_irqsave(&agent_out_lock, flags)) {
+		raw_spin_lock(&agent_out_lock);
+		agent_put_lines(text, count);
+		raw_spin_unlock(&agent_out_lock);
+	} else if (raw_spin_trylock(&agent_out_lock)) {
+		agent_put_lines(text, count);
+		raw_spin_unlock(&agent_out_lock);
+	} else {
 		/* the CPU that holds it may stand still for ever */
 		agent_put_lines(text, count);
-		agent_notify_host();
-		return;
 	}
-	agent_put_lines(text, count);
-	raw_spin_unlock_irqrestore(&agent_out_lock, flags);
+	local_irq_restore(flags);
 	agent_notify_host();
 }
 
