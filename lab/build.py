@@ -40,7 +40,7 @@ def run_make(target: str, out: Path, *variables: str, source: Path = SRC) -> str
     return run("make", "--no-print-directory", "-C", source, f"-j{os.cpu_count()}", target, f"OUT={out}", *variables)
 
 
-def _for(arch: Arch) -> list[str]:
+def variables(arch: Arch) -> list[str]:
     """Make's variables for an architecture."""
     return [] if arch.native else [f"ARCH={arch.name}"]
 
@@ -50,7 +50,7 @@ def modules(kernel: Kernel) -> list[Path]:
     """The modules for one kernel; make decides what has to be built again."""
     out = _BUILD / kernel.version
     with cache.lock(f"build-{kernel.name}"), progress.step(f"building modules for {kernel.version}"):
-        run_make("modules", out, f"KVER={kernel.version}", *_for(kernel.arch))
+        run_make("modules", out, f"KVER={kernel.version}", *variables(kernel.arch))
     return sorted(out.glob("shimos_*.ko"))
 
 
@@ -80,7 +80,7 @@ def init(arch: Arch = NATIVE) -> Path:
     out = _BUILD / f"init{arch.suffix}"
     development(arch)
     with cache.lock("build-init"):
-        run_make("init", out, *_for(arch))
+        run_make("init", out, *variables(arch))
     return out / "init"
 
 
@@ -111,7 +111,7 @@ def test_programs(arch: Arch) -> dict[str, Path]:
             gcc = f"{arch.triple}-gcc"
             run(gcc, "-static", "-O2", "-Wall", "-Werror", *include, "-o", program, source, "-lpthread")
             parts[f"{_TESTS}/{source.stem}"] = program
-        run_make("examples", out, *_for(arch))
+        run_make("examples", out, *variables(arch))
         parts |= {f"{_TESTS}/{name}": out / name for name in ("pendulum_panel", "pendulum_linux")}
     return parts | (_kml_and_rt(out) if arch.kml_and_rt else {})
 
@@ -131,7 +131,7 @@ def test_modules(kernel: Kernel) -> list[Path]:
     """Modules that only tests use: partitions and hosts that misbehave."""
     out = _BUILD / kernel.version
     with cache.lock(f"build-{kernel.name}"), progress.step(f"building the tests' modules for {kernel.version}"):
-        run_make("test-modules", out, f"KVER={kernel.version}", *_for(kernel.arch))
+        run_make("test-modules", out, f"KVER={kernel.version}", *variables(kernel.arch))
     return sorted((out / "tests").rglob("*.ko"))
 
 

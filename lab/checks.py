@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lab import build, cache, kernels, scripts, source, tier
+from lab.arch import AMD64, ARM64
 from lab.command import CommandError, run
 from lab.paths import CACHE, SRC
 
@@ -28,7 +29,11 @@ _CHECKPATCH_IGNORE = (
     *("CONSTANT_COMPARISON", "NEW_TYPEDEFS", "EMBEDDED_FUNCTION_NAME"),
 )
 
-_MODULE_KERNELS = ("6.12", "6.1", "6.12-security", "6.1-security", "6.12-rt", "6.1-rt")
+_MODULE_KERNELS = {
+    AMD64: ("6.12", "6.1", "6.12-security", "6.1-security", "6.12-rt", "6.1-rt"),
+    # One whose pages are larger stands for what is different in kernels for all hardware.
+    ARM64: ("6.12", "6.1", "6.12-16k"),
+}
 
 
 def ruff() -> None:
@@ -67,7 +72,7 @@ def rust_tests() -> None:
 
 def module_warnings() -> None:
     """Modules: no warnings on any supported kernel, with sparse."""
-    for kernel in kernels.get(*_MODULE_KERNELS):
+    for kernel in (kernel for arch, names in _MODULE_KERNELS.items() for kernel in kernels.get(*names, arch=arch)):
         text = _everything_said(kernel).read_text()
         bad = [line for line in text.splitlines() if re.search(r"warning:|error:|WARNING", line)]
         # Sparse of Debian 13 does not know all that kernel headers contain;
@@ -84,10 +89,11 @@ def _everything_said(kernel: kernels.Kernel) -> Path:
         # A folder of its own, so that everything is compiled again, and read by sparse once.
         out = CACHE / "build" / f"{kernel.version}-check"
         cache.remove(out)
-        log.write_text(build.run_make("modules", out, f"KVER={kernel.version}", "SPARSE=1"))
+        wanted = (f"KVER={kernel.version}", "SPARSE=1", *build.variables(kernel.arch))
+        log.write_text(build.run_make("modules", out, *wanted))
 
     key = cache.digest(kernel.version, SRC / "kernel", SRC / "Makefile", Path("/usr/bin/sparse"))
-    return cache.make(f"said-{kernel.flavour}", key, f"checking the modules for {kernel.version}", compile_all)
+    return cache.make(f"said-{kernel.name}", key, f"checking the modules for {kernel.version}", compile_all)
 
 
 def checkpatch() -> None:
