@@ -21,7 +21,8 @@ fn interrupt_controller(host: &Host) -> Check {
     if has("GICv2") || has("GIC-0") {
         return Check::fail(
             NAME,
-            "GICv2, whose CPUs cannot be given interrupts of their own",
+            "GICv2, whose CPUs share one set of registers; SHIMOS needs GICv3, where each CPU has its own, \
+             to be given away with it and to ring other kernels by: shimos_ikc does not load without",
             "use a machine with GICv3; an emulated one: -M virt,gic-version=3",
         );
     }
