@@ -302,7 +302,8 @@ class Machine:
         # 4: the kernel does not log each 3
         self.run("sync; echo 4 >/proc/sys/vm/drop_caches; echo 3 >/proc/sys/vm/drop_caches")
         free = '$1 == "pages" && $2 == "free" {n += $3} $1 == "count:" {n += $2} END {print n}'
-        return int(self.run(f"awk '{free}' /proc/zoneinfo").output) * 4096
+        pages, size = self.run(f"awk '{free}' /proc/zoneinfo; getconf PAGESIZE").lines
+        return int(pages) * int(size)
 
     def boot_id(self) -> str:
         return self.run("cat /proc/sys/kernel/random/boot_id").output.strip()

@@ -3,8 +3,8 @@
  * A plugin of the emulator, -plugin count.so,total=FILE: how many instructions it has executed.
  *
  * FILE has one 64-bit number, of all CPUs, which whoever maps it reads at any time.  The emulator's
- * clock that total instructions runs on while all CPUs sleep; this number does not.  A block of
- * code total when it is entered, so what an exception cuts short total as if it had run to its end.
+ * clock that counts instructions runs on while all CPUs sleep; this number does not.  A block of
+ * code counts when it is entered, so what an exception cuts short counts as if it had run to its end.
  *
  * One CPU runs at a time then, so adding needs no lock, and nobody says which it was: whose number
  * the emulator gives is that of the CPU for which the block was translated first.

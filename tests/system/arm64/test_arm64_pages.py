@@ -1,4 +1,4 @@
-"""Stock kernels with pages of 16 KiB and of 4 KiB beside each other: no protocol depends on the size of a page."""
+"""A stock kernel with pages of 16 KiB beside hosts of either size: no protocol depends on the size of a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.stage.partitions import Resources, initrd_with, remove, start
 from lab.stage.traffic import Shell, area, assert_correct, ikc, kernels, send_all
 from tests.support.tiers import rounds
 
-LARGE = "6.12-16k"
+SMALL, LARGE = "6.12", "6.12-16k"
 KIB, MIB = 1 << 10, 1 << 20
 #: Of a disk: written by one side, read by the other.
 BYTES = 4 * MIB + 4 * KIB
@@ -96,3 +96,16 @@ def test_network(machine: Machine) -> None:
         known = device(machine, "web")
         assert (known["state"], known["errors"]) == ("running", 0), known
     machine.assert_dmesg_clean()
+
+
+@pytest.mark.machine(arch="arm64", kernel=LARGE, partitions=("6.1",), disks=[Disk("data", "64M")])
+def test_large_host(fresh_machine: Machine) -> None:
+    """The other way round: a host with large pages, packets and a disk."""
+    machine = fresh_machine
+    assert page_kib(machine) == 16
+    with kernels(machine, (("web", "6.1", "2-3"),)) as found:
+        assert page_kib(found[1].shell) == 4
+        for kind in ("plain", "shared", "page"):
+            send_all(found, 1_000, kind)
+        assert_correct(found, 3_000)
+    check_disk(machine, "6.1")
