@@ -110,6 +110,7 @@ static inline int shimos_sgi_map(u32 sgi)
 		.param = { sgi },
 	};
 	struct irq_data *data;
+	const char *chip;
 	unsigned int irq;
 
 	if (!fwspec.fwnode)
@@ -118,8 +119,9 @@ static inline int shimos_sgi_map(u32 sgi)
 	if (!irq)
 		return -ENOMEM;
 	data = irq_get_irq_data(irq);
-	/* an older one has SGIs, too, but no such register */
-	if (data && !strcmp(irq_data_get_irq_chip(data)->name, "GICv3"))
+	chip = data ? irq_data_get_irq_chip(data)->name : NULL;
+	/* an older one has SGIs, too, but no such register; it may have no name either */
+	if (chip && !strcmp(chip, "GICv3"))
 		return irq;
 	irq_dispose_mapping(irq);
 	return -ENODEV;
