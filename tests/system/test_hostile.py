@@ -42,7 +42,12 @@ def test_scribbled_shared_area(machine: Machine) -> None:
     console = bad_partition(machine)
     # It tells by its kernel's log, for the console is scribbled on; what that brings as input must not end it.
     each = "insmod /shimos_test.ko do=scribble && rmmod shimos_test && echo scribbled-$i >/dev/kmsg"
-    console.run(f"setsid sh -c 'for i in $(seq 20); do {each}; usleep 100000; done' </dev/null >/dev/null 2>&1 &")
+    console.send(
+        f"setsid sh -c 'for i in $(seq 20); do {each}; usleep 100000; done' </dev/null >/dev/null 2>&1 &\n".encode()
+    )
+    # Not when its shell says so, for that is scribbled on, too.
+    while "scribbled-" not in machine.run("shimos logs web", timeout=60).output:
+        pass
     console.close()
     seen = 0
     while "scribbled-20\n" not in machine.run("shimos logs web", timeout=60).output:
