@@ -32,8 +32,14 @@ def lateness(machine: Machine) -> dict[str, Any]:
 
 
 def physical(machine: Machine, address: int) -> int:
-    """Return where an address of the host's kernel is in memory."""
-    return int(machine.emulator.hmp(f"gva2gpa {address:#x}").split()[1], 16)
+    """Return where an address of the host's kernel is in memory.
+
+    A program that has the CPU just now does not have it in its memory, nor does the layer.
+    """
+    deadline = time.monotonic() + 60
+    while not (found := re.search("gpa: 0x([0-9a-f]+)", machine.emulator.hmp(f"gva2gpa {address:#x}"))):
+        assert time.monotonic() < deadline, f"nobody has {address:#x} in memory"
+    return int(found[1], 16)
 
 
 def words(machine: Machine, place: int, count: int = LATE + 4) -> list[int]:
