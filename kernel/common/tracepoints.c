@@ -10,7 +10,7 @@ struct tracepoints_search {
 	unsigned int count;
 };
 
-static void tracepoints_look(struct tracepoint *point, void *data)
+static void shimos_tracepoints_look(struct tracepoint *point, void *data)
 {
 	struct tracepoints_search *search = data;
 	unsigned int i;
@@ -37,7 +37,7 @@ int shimos_tracepoints_hear(struct shimos_tracepoint *points, unsigned int count
 	int err = 0;
 
 	*missing = NULL;
-	for_each_kernel_tracepoint(tracepoints_look, &search);
+	for_each_kernel_tracepoint(shimos_tracepoints_look, &search);
 	for (i = 0; !err && i < count; i++) {
 		if (points[i].heard)
 			continue;
