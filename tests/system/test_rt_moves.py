@@ -18,6 +18,8 @@ from tests.support.tiers import rounds
 pytestmark = pytest.mark.machine(one_thread=True)
 #: Moves of one command to the machine, when there are many.
 AT_ONCE = 100
+#: Talks to ``talk`` all the time, and notes what has no answer.
+PING = f"{rt.UNTIL_END}; do shimos ping talk --count 10 --interval 0 || echo lost >>/tmp/lost; done"
 
 
 def console(machine: Machine, name: str) -> str:
@@ -198,6 +200,11 @@ def move_some(machine: Machine, times: int, place: dict[str, int], cpus: list[in
     assert said.strip() == str(times)
 
 
+def assert_nothing_lost(machine: Machine) -> None:
+    """Check what PING has noted."""
+    assert machine.run("cat /tmp/lost 2>/dev/null", check=False).output == ""
+
+
 def go_around(machine: Machine, times: int, chance: random.Random, *works: str) -> None:
     """Programs with timers, tasks and messages go around, while Linux works on all CPUs: all of it arrives."""
     cpus = machine.online_cpus()
@@ -205,11 +212,10 @@ def go_around(machine: Machine, times: int, chance: random.Random, *works: str) 
     machine.run(rt_command("echo", name="talk", cpu="1", more="--budget 30%"))
     machine.run(rt_command(name="ctl", cpu="2", more="--budget 30%"))
     place = {"task": 0, "talk": 1, "ctl": 2}
-    ping = f"{rt.UNTIL_END}; do shimos ping talk --count 10 --interval 0 || echo lost >>/tmp/lost; done"
-    with rt.busy(machine, rt.WORK, ping, *works):
+    with rt.busy(machine, rt.WORK, PING, *works):
         for first in range(0, times, AT_ONCE):
             move_some(machine, min(AT_ONCE, times - first), place, cpus, chance)
-    assert machine.run("cat /tmp/lost 2>/dev/null", check=False).output == ""
+    assert_nothing_lost(machine)
     now = vcpus(machine)
     assert {name: now[f"{name}:0"]["core"] for name in place} == place
     assert sum(now[f"{name}:0"]["moves"] for name in ("talk", "ctl")) >= times / 4

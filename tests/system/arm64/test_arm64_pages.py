@@ -13,7 +13,7 @@ from lab.stage.partitions import Resources, initrd_with, remove, start
 from lab.stage.traffic import Shell, area, assert_correct, ikc, kernels, send_all
 from tests.support.tiers import rounds
 
-SMALL, LARGE = "6.12", "6.12-16k"
+LARGE = "6.12-16k"
 KIB, MIB = 1 << 10, 1 << 20
 #: Of a disk: written by one side, read by the other.
 BYTES = 4 * MIB + 4 * KIB

@@ -20,7 +20,7 @@ from lab.stage import rt
 from lab.stage.partitions import Resources, remove, show
 from lab.stage.rt import UNTIL_END, rt_command, vcpus
 from tests.system.test_layer import LOAD, assert_balanced, counts, do, leave, load
-from tests.system.test_rt_moves import counted, go_around, move_some
+from tests.system.test_rt_moves import PING, assert_nothing_lost, counted, go_around, move_some
 from tests.system.test_rt_partitions import killed
 
 LAUNCHES = int(os.environ.get("SHIMOS_SOAK_LAUNCHES", "1000"))
@@ -100,9 +100,8 @@ def test_all_together(fresh_machine: Machine) -> None:
     place = {"ctl": 0, "talk": 1, "victim": 2}
     for name, image in (("ctl", "latency-endless"), ("talk", "echo"), ("victim", "latency-endless")):
         machine.run(rt_command(image, name, str(place[name]), "--budget 30%"))
-    ping = f"{UNTIL_END}; do shimos ping talk --count 10 --interval 0 || echo lost >>/tmp/lost; done"
     rounds = 0
-    with rt.busy(machine, rt.WORK, ping, HACKBENCH):
+    with rt.busy(machine, rt.WORK, PING, HACKBENCH):
         end = monotonic() + MINUTES * 60
         while monotonic() < end:
             timers = vcpus(machine)["ctl:0"]["timers"]
@@ -111,7 +110,7 @@ def test_all_together(fresh_machine: Machine) -> None:
             counted(machine, "ctl", timers + 100)
             rounds += 1
     assert rounds
-    assert machine.run("cat /tmp/lost 2>/dev/null", check=False).output == ""
+    assert_nothing_lost(machine)
     # restarts count anew, and those that only moved have gone all the ways
     assert sum(vcpus(machine)[f"{name}:0"]["moves"] for name in ("ctl", "talk")) > rounds
     for name in place:
