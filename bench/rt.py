@@ -89,7 +89,7 @@ def exits(machine: Machine) -> tuple[int, float]:
 
 def partition(machine: Machine, load: str, seconds: int) -> tuple[str, Latencies]:
     """Run the program once; what it said, and what that means."""
-    with rt.busy(machine, *BACKGROUND[load]):
+    with rt.busy(machine, *BACKGROUND[load]), rt.awake(machine):
         start_ctl(machine)
         before, began = exits(machine)
         machine.run(
@@ -104,7 +104,7 @@ def partition(machine: Machine, load: str, seconds: int) -> tuple[str, Latencies
 
 def anchor(machine: Machine, load: str, seconds: int, cycles: int) -> Latencies:
     """Run Debian's cyclictest once: a thread of the highest priority, woken each millisecond."""
-    with rt.busy(machine, *BACKGROUND[load]):
+    with rt.busy(machine, *BACKGROUND[load]), rt.awake(machine):
         text = machine.run(
             f"/mnt/usr/bin/cyclictest -q -m -p 99 -i 1000 -D {seconds} -h 10000", timeout=SLOWEST * (seconds + 30)
         ).output

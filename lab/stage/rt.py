@@ -20,13 +20,34 @@ WORK = (
 )
 #: A compiler at work.
 COMPILE = "python3 -m compileall -q -f /usr/lib/python3*/json /usr/lib/python3*/email"
+#: There as soon as ``spin()`` spins.
+_SPINS = "/tmp/spins"
+_SPIN = f"i=0; while :; do i=$((i+1)); [ $i != 1000 ] || : >{_SPINS}; done"
 #: Seconds of this computer that it may take until all of it has ended.
 _LAST = 1200
 
 
 def spin(machine: Machine) -> None:
-    """Keep Linux from sleeping: while it does, a clock that counts instructions follows the computer's."""
-    machine.run("nice -n 19 sh -c 'while :; do :; done' >/dev/null 2>&1 &")
+    """Keep Linux from sleeping: while it does, a clock that counts instructions follows the computer's.
+
+    Whoever spins has gone around often enough when this returns: it does not wait for its pages any more.
+    """
+    machine.run(f"rm -f {_SPINS}; (nice -n 19 sh -c '{_SPIN}' >/dev/null 2>&1 &); {WAIT_FOR} file {_SPINS}")
+
+
+@contextmanager
+def awake(machine: Machine) -> Iterator[None]:
+    """Insist that Linux does not sleep meanwhile; only with ``spin()``."""
+    before = _sleeps(machine)
+    yield
+    slept = _sleeps(machine) - before
+    if slept:
+        raise AssertionError(f"Linux slept {slept} times, and the machine's clock followed this computer's meanwhile")
+
+
+def _sleeps(machine: Machine) -> int:
+    text = machine.run("grep idle_calls /proc/timer_list").output
+    return sum(int(line.split()[-1]) for line in text.splitlines())
 
 
 @contextmanager

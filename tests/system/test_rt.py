@@ -154,11 +154,6 @@ def test_limits(machine: Machine) -> None:
     leave(machine, [1])
 
 
-#: Work, and beside it something that keeps the CPU awake: while it sleeps, the emulator's clock goes on
-#: with the computer's.
-LOAD = f"nice -n 19 sh -c '{rt.UNTIL_END}; do :; done' & ({rt.WORK}) >/dev/null 2>&1 &"
-
-
 #: Of each 10 ms a program may have 4.
 BUDGET = "4000 10000"
 SHARE = 0.4
@@ -176,12 +171,13 @@ MOVE = 1000
 def under_load(machine: Machine, image: str, budget: str = "", protected: bool = False) -> Iterator[None]:
     """Let a real-time program share the only CPU with Linux at work."""
     load(machine)
-    machine.run(LOAD)
+    rt.spin(machine)
+    machine.run(f"({rt.WORK}) >/dev/null 2>&1 &")
     do(machine, "launch 0")
     if protected:
         do(machine, "protect")
     before = state(machine, 0)
-    with beside(machine, image, 0, budget):
+    with rt.awake(machine), beside(machine, image, 0, budget):
         yield
     machine.run(f"touch {rt.END}; wait")
     after = state(machine, 0)
