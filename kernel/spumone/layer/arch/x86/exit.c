@@ -312,20 +312,14 @@ X86_KEEPS_NOTHING int layer_exit(void)
 	else if (exit_linux(layer_current))
 		return 1;
 	layer_window();
-	for (;;) {
+	do {
 		layer_next();
 		if (layer_current->guest)
 			return 0;
-		if (layer_current == &layer_linux)
-			layer_vectors_give(&layer_vmcb);
 		/* a deadline that has come meanwhile, and is seen, saves an exit */
-		if (again || !layer_timer_due())
-			break;
-		again = 1;
-		/* what Linux has been given has not been delivered yet */
-		if (layer_current == &layer_linux)
-			layer_vectors_take_back(&layer_vmcb);
-	}
+	} while (layer_timer_due() && !again++);
+	if (layer_current == &layer_linux)
+		layer_vectors_give(&layer_vmcb);
 	if (layer_nmi_pending && layer_current == &layer_linux)
 		layer_next_late_nmi();
 	/* the last thing, for it is charged up to here */
