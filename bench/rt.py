@@ -18,7 +18,7 @@ import re
 import sys
 from pathlib import Path
 
-from bench import rt_guarded, rt_guarded_table, rt_lines, rt_passes, rt_plot, rt_throughput
+from bench import rt_guarded, rt_guarded_table, rt_lines, rt_passes, rt_plot, rt_throughput, rt_worst
 from bench.rt_figures import (
     ANCHOR,
     IDLE,
@@ -215,6 +215,11 @@ def main() -> int:
         help=f"only count the instructions of each pass through the layer, for so many of the machine's milliseconds ({PASSES_MILLISECONDS})",
     )
     parser.add_argument(
+        "--worst",
+        action="store_true",
+        help="only show what the layer did when the program was entered later than ever, with --protected",
+    )
+    parser.add_argument(
         "--throughput",
         action="store_true",
         help="only run hackbench beside programs that take a part of a core (figure 9)",
@@ -234,6 +239,8 @@ def main() -> int:
     activations = 2000 if args.quick else args.activations
     if activations < 1000 or activations % 1000:
         parser.error("--activations: whole thousands")
+    if args.worst:
+        return 0 if rt_worst.measure(HOSTS[0], image(activations).read_bytes(), activations) else 2
     measuring = Measuring(activations)
     for flavour in HOSTS:
         measuring.host(flavour)

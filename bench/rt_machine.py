@@ -18,10 +18,10 @@ _MASK = f"{rt.UNTIL_END}; do echo mask 0 2000 50 >/proc/layer; done"
 BACKGROUND: dict[str, tuple[str, ...]] = {IDLE: (), WORK: (rt.WORK,), MASKED: (rt.WORK, _MASK)}
 
 
-def machine_of(flavour: str, extra: Sequence[str] = ()) -> Machine:
+def machine_of(flavour: str, extra: Sequence[str] = (), kind: type[Machine] = Machine) -> Machine:
     """Return a machine with one CPU, without KLoader."""
     disks = [Disk("bench-rt", cyclictest)]
-    return Machine(kernel=flavour, partitions=[], cpus=1, icount=True, load=False, disks=disks, extra=extra)
+    return kind(kernel=flavour, partitions=[], cpus=1, icount=True, load=False, disks=disks, extra=extra)
 
 
 def prepare(machine: Machine) -> None:

@@ -81,7 +81,7 @@ def _traced(machine: Machine, file: Path) -> Iterator[None]:
         monitor(command)
 
 
-def _base(machine: Machine) -> int:
+def base(machine: Machine) -> int:
     """Where the layer's image begins: the one mapping that the module has made.  Root may see it with 1."""
     text = machine.run("echo 1 >/proc/sys/kernel/kptr_restrict; cat /proc/vmallocinfo").output
     (at,) = re.findall(r"^0x([0-9a-f]+)-\S+ +\d+ image_\S+ \[shimos_spumone\]", text, re.MULTILINE)
@@ -96,13 +96,13 @@ def passes(machine: Machine, scene: Scene, layer: rt_trace.Layer, milliseconds: 
         _programs(machine, scene),
     ):
         file = Path(place) / "trace"
-        base = _base(machine)
+        start = base(machine)
         with _traced(machine, file):
             machine.run(f"sleep {milliseconds / 1000}", timeout=SLOWEST * 10)
         with file.open() as trace:
-            found = rt_trace.sort(rt_trace.cut(trace, base, layer), layer)
+            found = rt_trace.sort(rt_trace.cut(trace, start, layer), layer)
     if not found:
-        raise rt_trace.Unreadable(f"no pass in a trace of {milliseconds} ms, with the layer at {base:#x}")
+        raise rt_trace.Unreadable(f"no pass in a trace of {milliseconds} ms, with the layer at {start:#x}")
     return found
 
 

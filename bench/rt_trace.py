@@ -34,6 +34,7 @@ class Place:
     file: str
     function: str
     within: tuple[str, ...] = ()
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,10 @@ def _parse_places(text: str) -> dict[int, Place]:
         at, function, line, *outer = block.splitlines()
         # the compiler has names of its own for parts of a function
         name, *within = (each.split(".")[0] for each in (function, *outer[::2]))
-        places[int(at, 16)] = Place(line.split(":")[0], name, tuple(within))
+        file, _, number = line.partition(":")
+        # "82 (discriminator 2)", or "?" where it is not known
+        known = number.split(" ")[0]
+        places[int(at, 16)] = Place(file, name, tuple(within), int(known) if known.isdigit() else 0)
     return places
 
 

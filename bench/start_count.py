@@ -12,20 +12,16 @@ import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
+from bench import plugin
 from bench.start_command import UNTIL_INIT, command
-from lab import cache
 from lab.arch import AMD64, ARM64, Arch
-from lab.command import run
 from lab.machine import LAB_INITRD, Machine
-from lab.paths import SRC
 
 #: The goal of issue 16: as many times x86's.
 TIMES = 1.5
 FLAVOURS = ("6.12",)
 _PARTS = ("to init", "of it until `shimos run` ends")
-_PLUGIN = SRC / "bench" / "emulator" / "count.c"
 #: Seconds of this computer that a start may take.
 _SLOWEST = 400
 
@@ -33,27 +29,12 @@ _SLOWEST = 400
 Reader = Callable[[], int]
 
 
-class _Counted(Machine):
-    """Its emulator is told a file of this run, so it is nobody's clone."""
-
-    TEMPLATES = False
-
-
-def _plugin() -> Path:
-    """The emulator's plugin that counts."""
-
-    def make(target: Path) -> None:
-        run("gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", target, _PLUGIN)
-
-    return cache.make("emulator-count.so", cache.digest(_PLUGIN), "building what counts instructions", make)
-
-
 @contextmanager
 def counted(arch: Arch) -> Iterator[tuple[Machine, Reader]]:
     """A machine, and what tells its CPUs' instructions so far."""
     with tempfile.NamedTemporaryFile() as file:
-        extra = ("-plugin", f"{_plugin()},total={file.name}")
-        with _Counted(arch=arch.name, partitions=FLAVOURS, icount=True, extra=extra) as machine:
+        extra = ("-plugin", f"{plugin.build('count')},total={file.name}")
+        with plugin.Watched(arch=arch.name, partitions=FLAVOURS, icount=True, extra=extra) as machine:
             # The emulator has given the file its size.
             total = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
             yield machine, lambda: int(struct.unpack("Q", total)[0])

@@ -91,8 +91,8 @@ def test_what_is_known_of_the_layer() -> None:
     layer = parse_layer(LISTING, LINES)
     assert (layer.vmrun, layer.after, layer.window) == (0x81, 0x84, frozenset({0x88}))
     assert (layer.opens, layer.comes, layer.closes) == (frozenset({0x85}), frozenset({0x8D}), 0x90)
-    assert layer.places[0x84] == Place("rt.c", "rt_wants", ("layer_rt_ready", "layer_guests_first"))
-    assert layer.places[0x8C] == Place("entry.S", "layer_window")
+    assert layer.places[0x84] == Place("rt.c", "rt_wants", ("layer_rt_ready", "layer_guests_first"), 76)
+    assert layer.places[0x8C] == Place("entry.S", "layer_window", line=112)
 
 
 def test_a_layer_that_cannot_be_cut() -> None:
