@@ -18,7 +18,7 @@ import re
 import sys
 from pathlib import Path
 
-from bench import rt_guarded, rt_guarded_table, rt_lines, rt_passes, rt_plot, rt_throughput, rt_worst
+from bench import rt_guarded, rt_guarded_table, rt_lines, rt_moves, rt_passes, rt_plot, rt_throughput, rt_worst
 from bench.rt_figures import (
     ANCHOR,
     IDLE,
@@ -215,6 +215,9 @@ def main() -> int:
         help=f"only count the instructions of each pass through the layer, for so many of the machine's milliseconds ({PASSES_MILLISECONDS})",
     )
     parser.add_argument(
+        "--moves", action="store_true", help="only measure for how long a program that moves is on no CPU"
+    )
+    parser.add_argument(
         "--worst",
         action="store_true",
         help="only show what the layer did when the program was entered later than ever, with --protected",
@@ -232,6 +235,8 @@ def main() -> int:
     args = parser.parse_args()
     if args.guarded:
         return 0 if rt_guarded_table.report(rt_guarded.measure(HOSTS[0])) else 2
+    if args.moves:
+        return 0 if rt_moves.report(HOSTS[0]) else 2
     if args.throughput:
         return 0 if rt_throughput.report(HOSTS[0]) else 2
     if args.passes:

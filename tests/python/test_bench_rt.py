@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import rt, rt_plot
+from bench import rt, rt_moves, rt_plot
 from bench.rt_figures import (
     ANCHOR,
     IDLE,
@@ -207,3 +207,8 @@ def test_the_change_fits_the_layer(tmp_path: Path) -> None:
     copy.write_text((SRC / rt.WAITS.file).read_text())
     rt.WAITS.apply(tmp_path)
     assert "layer_vmcb.save.rflags & X86_FLAGS_IF)) {" in copy.read_text()
+
+
+def test_moves_are_read_in_microseconds() -> None:
+    said = "ctl: on CPU 0, after 113.3 µs on none\nctl: on CPU 1, after 269 ns on none\nctl: on CPU 0, after 3.6 ms on none\n"
+    assert rt_moves.parse(said) == pytest.approx([113.3, 0.269, 3600])
