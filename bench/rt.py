@@ -18,8 +18,19 @@ import re
 import sys
 from pathlib import Path
 
-from bench import rt_guarded, rt_guarded_table, rt_lines, rt_moves, rt_passes, rt_plot, rt_throughput, rt_worst
+from bench import (
+    rt_alone,
+    rt_guarded,
+    rt_guarded_table,
+    rt_lines,
+    rt_moves,
+    rt_passes,
+    rt_plot,
+    rt_throughput,
+    rt_worst,
+)
 from bench.rt_figures import (
+    ALONE,
     ANCHOR,
     IDLE,
     MASKED,
@@ -153,6 +164,11 @@ class Measuring:
                 self.cost = figure_3(machine)
             machine.assert_dmesg_clean()
 
+    def alone(self) -> None:
+        """Measure the program when Linux, which had the CPU, has gone; by the layer, to the entry."""
+        found = rt_alone.measure(HOSTS[0], self.seconds * 1000)
+        self.rows.append(Row(HOSTS[0], OURS, ALONE, found))
+
     def realtime_kernel(self) -> None:
         """Measure what Linux itself can do."""
         with machine_of(REALTIME) as machine:
@@ -249,6 +265,7 @@ def main() -> int:
     measuring = Measuring(activations)
     for flavour in HOSTS:
         measuring.host(flavour)
+    measuring.alone()
     measuring.without()
     measuring.realtime_kernel()
     return report(measuring, args.json, args.histogram)

@@ -19,7 +19,7 @@ IN_THE_WAY = 0.001
 #: Whom a row is about.
 OURS, ANCHOR, WITHOUT = "real-time partition", "cyclictest", "without separation"
 #: What Linux does meanwhile.
-IDLE, WORK, MASKED = "idle", "works", "works, 2 ms interrupts off"
+IDLE, WORK, MASKED, ALONE = "idle", "works", "works, 2 ms interrupts off", "gone: to the entry"
 
 #: Figures 6 and 7 are plots, and the text has no number of them.  By who and load.
 PAPER = {

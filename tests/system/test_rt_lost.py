@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from typing import Any
 
@@ -13,6 +12,7 @@ from lab.machine import Machine
 from lab.stage import rt
 from lab.stage.partitions import refused
 from lab.stage.rt import rt_command, vcpus
+from lab.stage.rt_lost import COUNT, MOST, PAST, STATE, TIMERS, lose, shared_page, words
 from tests.support.tiers import REPETITION
 from tests.system.test_rt_moves import counted
 
@@ -20,50 +20,11 @@ from tests.system.test_rt_moves import counted
 alone = pytest.mark.machine(cpus=1, icount=True, extra=("-icount", "sleep=off"))
 #: CPU 1, which is lost, is kept free of Linux's work, as for a real-time program it often is: else Linux soon waits for it.
 beside = pytest.mark.machine(cpus=2, icount=True, cmdline="isolcpus=domain,managed_irq,1 rcu_nocbs=1 irqaffinity=0")
-#: Where struct layer_guest_shared has its counts of deadlines, and struct layer_late, in words of 8 bytes.
-RT, LATE = 12, 28
-STATE, TIMERS, PAST = RT, RT + 8, RT + 10
-COUNT, MOST = LATE, LATE + 2
 
 
 def lateness(machine: Machine) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(machine.run("shimos rt latency ctl --json").output)
     return found
-
-
-def physical(machine: Machine, address: int) -> int:
-    """Return where an address of the host's kernel is in memory.
-
-    A program that has the CPU just now does not have it in its memory, nor does the layer.
-    """
-    deadline = time.monotonic() + 60
-    while not (found := re.search("gpa: 0x([0-9a-f]+)", machine.emulator.hmp(f"gva2gpa {address:#x}"))):
-        assert time.monotonic() < deadline, f"nobody has {address:#x} in memory"
-    return int(found[1], 16)
-
-
-def words(machine: Machine, place: int, count: int = LATE + 4) -> list[int]:
-    """Read memory of the machine from outside."""
-    text = machine.emulator.hmp(f"xp/{count}gx {place:#x}")
-    return [int(word, 16) for line in text.splitlines() for word in re.findall(r"0x(\w{16})", line.split(":", 1)[1])]
-
-
-def shared_page(machine: Machine) -> int:
-    """Return where the layer and the host share what they know of the first program."""
-    pointer = int(machine.run("grep ' image_guests' /proc/kallsyms").output.split()[0], 16)
-    return physical(machine, words(machine, physical(machine, pointer), 1)[0])
-
-
-def lose(machine: Machine, cpu: int) -> None:
-    """Let a CPU have a triple fault; whoever had it never comes back.
-
-    Linux would look for that CPU with interrupts off, for seconds at a time, if it were not told otherwise.
-    """
-    module = f"/usr/lib/shimos-test/{machine.versions[machine.flavour]}/shimos_astray.ko"
-    machine.run("echo 1 >/sys/module/rcupdate/parameters/rcu_cpu_stall_suppress")
-    machine.run(f"insmod {module}")
-    # a moment later, when this shell has answered
-    machine.run(f"(sleep 0.2; taskset -c {cpu} sh -c 'echo triple >/proc/astray') >/dev/null 2>&1 &")
 
 
 @alone
