@@ -105,7 +105,7 @@ class Demo(Steps):
     def _talk(self) -> None:
         say("packets between the two kernels, through shared memory:")
         self.type(f"shimos ping -c 5 -i 0.1 {_NAME}")
-        self.type(f"shimos perf -t 1 {_NAME}")
+        self.type(f"shimos perf --time 1 {_NAME}")
         self.type("shimos ikc")
         queues = self.show()["queues"]
         count = sum(q["packets"] for q in queues)

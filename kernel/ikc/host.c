@@ -389,7 +389,7 @@ int ikc_host_init(struct module *owner, void (*share)(unsigned int chunk, u64 ph
 	area->size = sizeof(*area);
 	area->chunk[0] = page_to_phys(ikc_host_chunk[0]);
 	area->chunks = area->usable = 1;
-	host = ikc_host_enter(area, 0, "host");
+	host = ikc_host_enter(area, 0, IKC_HOST_NAME);
 	walk_iomem_res_desc(IORES_DESC_NONE, IORESOURCE_SYSTEM_RAM | IORESOURCE_BUSY, 0,
 			    -1, host, ikc_host_add_ram_resource);
 	host->life = 1;

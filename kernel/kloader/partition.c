@@ -29,6 +29,9 @@ static int partition_check_name(const char *name, struct complaint *c)
 	if (len == SHIMOS_NAME_LEN)
 		return shimos_refuse(c, -ENAMETOOLONG, "a name has at most %u characters",
 				     SHIMOS_NAME_LEN - 1);
+	if (!strcmp(name, IKC_HOST_NAME))
+		return shimos_refuse(c, -EINVAL,
+				     "a partition cannot be called '" IKC_HOST_NAME "': the host's own kernel is");
 	for (i = 0; i < len; i++)
 		if (!isascii(name[i]) ||
 		    (!isalnum(name[i]) && (!i || !strchr("._-", name[i]))))

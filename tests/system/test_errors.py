@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from lab.machine import LAB_INITRD, Machine
-from lab.stage.partitions import MEMORY, Resources, refused, remove, run_command, show, start
+from lab.stage.partitions import MEMORY, PROGRAMS, Resources, refused, remove, run_command, show, start
 from tests.support.tiers import REPETITION
 
 #: What was measured last, by machine; nothing after a test that failed.
@@ -79,6 +79,14 @@ def test_taken_cpu_and_name(machine: Machine) -> None:
 @pytest.mark.parametrize("name", ["", "a/b", "-x", "a b", "x" * 40, "ä", ".."])
 def test_names(machine: Machine, name: str) -> None:
     refused(machine, run_command(machine, f"'{name}'"))
+
+
+def test_the_hosts_name(machine: Machine) -> None:
+    """The tool refuses it, and KLoader refuses it from any other program."""
+    refused(machine, run_command(machine, "host"), "cannot be called 'host'", status=2)
+    ask = f"{PROGRAMS}/create_named.py"
+    assert "cannot be called 'host'" in machine.run(f"{ask} host").output
+    assert "called" not in machine.run(f"{ask} hosts").output, "the name was not what it refused"
 
 
 #: By size, what the refusal must say.
@@ -180,7 +188,7 @@ def test_unknown_partition(machine: Machine, verb: str) -> None:
 
 def test_illegal_steps(machine: Machine) -> None:
     start(machine)
-    refused(machine, "shimos rm web", "running", "stop")
+    refused(machine, "shimos rm web", "running", "stop", "--force")
     machine.run("shimos kill web")
     refused(machine, "shimos kill web", "stopped")
     assert "not running" in machine.run("shimos stop web").output  # what was wanted is so already
@@ -189,12 +197,12 @@ def test_illegal_steps(machine: Machine) -> None:
 
 def test_configuration_file(machine: Machine) -> None:
     machine.put("/tmp/bad.toml", b'name="web"\ncpus="2"\nmemory="512M"\ncolour="red"\n')
-    refused(machine, "shimos run -f /tmp/bad.toml", "colour")
+    refused(machine, "shimos run --file /tmp/bad.toml", "colour")
     machine.put("/tmp/broken.toml", b"name = \n")
-    refused(machine, "shimos run -f /tmp/broken.toml", "broken.toml")
+    refused(machine, "shimos run --file /tmp/broken.toml", "broken.toml")
     good = f'name="web"\ncpus="2"\nmemory="{MEMORY}"\nkernel="{machine.vmlinuz("6.1")}"\ninitrd="{LAB_INITRD}"\n'
     machine.put("/tmp/web.toml", good.encode())
-    machine.run("shimos run -f /tmp/web.toml", timeout=120)
+    machine.run("shimos run --file /tmp/web.toml", timeout=120)
     assert show(machine)["cpus"] == [2]
     remove(machine)
 
@@ -244,7 +252,7 @@ def test_interrupted_start(machine: Machine) -> None:
     ("verb", "busy"),
     [
         ("console web", "grep -q 'Linux version' /tmp/said"),
-        ("logs -f web", "grep -q 'Linux version' /tmp/said"),
+        ("logs -F web", "grep -q 'Linux version' /tmp/said"),
         ("stop web", f"grep -qx stopping {_STATE}"),
         ("restart web", f"grep -qx starting {_STATE}"),
         ("dump web --force -o /tmp/core", "[ -s /tmp/.core.* ]"),

@@ -321,13 +321,13 @@ def test_refusals(machine: Machine) -> None:
     rt = "shimos run ctl --memory 8M --kernel /bin/true"
     refused(machine, f"{rt} --share-cpus 1 --guarded", "cannot be used with", status=2)
     machine.run("printf 'share_cpus = \"1\"\nguarded = true\n' >/tmp/rt.toml")
-    refused(machine, f"{rt} -f /tmp/rt.toml", "guarded in /tmp/rt.toml means nothing to a real-time program")
+    refused(machine, f"{rt} --file /tmp/rt.toml", "guarded in /tmp/rt.toml means nothing to a real-time program")
     assert "guarded partitions" in machine.run("shimos doctor", check=False).output
 
 
 def test_a_file_says_so(machine: Machine) -> None:
     machine.run("echo 'guarded = true' >/tmp/web.toml")
-    result = start(machine, flavour="6.12", cpus="2", more="-f /tmp/web.toml")
+    result = start(machine, flavour="6.12", cpus="2", more="--file /tmp/web.toml")
     assert ", guarded" in result.output
     assert show(machine)["guarded"]
     remove(machine)

@@ -146,7 +146,7 @@ def test_several_devices(machine: Machine) -> None:
     machine.put("/tmp/web.toml", config.encode())
     disks = [disk_of(machine, d) for d in (SLOW_DISK, DISK)]
     data = sorted(fill(machine, disk, 1) for disk in disks)
-    machine.run("shimos run -f /tmp/web.toml; rm /tmp/web.toml", timeout=180)
+    machine.run("shimos run --file /tmp/web.toml; rm /tmp/web.toml", timeout=180)
     web = machine.partition("web")
     assert web.run("ls /sys/bus/pci/devices").output.split() == [f"0001:{d}" for d in devices]
     assert sorted(sum_of(web, f"/dev/nvme{n}n1") for n in (0, 1)) == data

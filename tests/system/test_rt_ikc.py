@@ -37,7 +37,7 @@ def test_echo(machine: Machine) -> None:
     assert [k["name"] for k in ikc(machine)["kernels"]] == ["host", "ctl"]
     for _ in range(3):
         ping(machine)
-    perf = json.loads(machine.run("shimos perf --json -t 1 ctl", timeout=120).output)
+    perf = json.loads(machine.run("shimos perf --json --time 1 ctl", timeout=120).output)
     assert perf["counted"] == perf["messages"] > 1000, perf
     machine.run("shimos kill ctl && shimos restart ctl")
     ping(machine)

@@ -258,7 +258,7 @@ def test_refusals(machine: Machine) -> None:
     # from a file
     machine.run(rt_command())
     text = 'share_cpus="0"\\nmemory="8M"\\nwatch="ctl"\\non_change="restart"\\n'
-    machine.run(f"printf '{text}' >/tmp/mon.toml; shimos run mon -f /tmp/mon.toml --kernel {PROGRAMS}/monitor.elf")
+    machine.run(f"printf '{text}' >/tmp/mon.toml; shimos run mon --file /tmp/mon.toml --kernel {PROGRAMS}/monitor.elf")
     now = show(machine, "mon")
     assert (now["watch"], now["renew"], IMAGES) == ("ctl", True, PROGRAMS)
     for name in ("mon", "ctl", "web"):

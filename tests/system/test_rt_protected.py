@@ -48,10 +48,10 @@ def test_refusals(machine: Machine) -> None:
     refused(machine, "shimos run web --memory 512M --cpus 2 --protected", "--protected", "--cpus")
     refused(machine, "shimos run web --memory 512M --protected", "--protected means nothing to a Linux")
     machine.run('printf \'cpus="2"\\nmemory="512M"\\nprotected=true\\n\' >/tmp/web.toml')
-    refused(machine, "shimos run web -f /tmp/web.toml", "protected in /tmp/web.toml means nothing to a Linux")
+    refused(machine, "shimos run web --file /tmp/web.toml", "protected in /tmp/web.toml means nothing to a Linux")
     # from a file
     machine.run('printf \'share_cpus="1"\\nmemory="8M"\\nprotected=true\\n\' >/tmp/ctl.toml')
-    machine.run(f"shimos run ctl -f /tmp/ctl.toml --kernel {IMAGES}/latency-endless.elf")
+    machine.run(f"shimos run ctl --file /tmp/ctl.toml --kernel {IMAGES}/latency-endless.elf")
     assert show(machine, "ctl")["protected"]
     machine.run("shimos rm --force ctl")
     before.assert_back()

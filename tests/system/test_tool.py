@@ -6,8 +6,18 @@ import json
 
 import pytest
 
-from lab.machine import Machine
-from lab.stage.partitions import initrd_with, refused, remove, run_command, show, start, wait_state
+from lab.machine import LAB_INITRD, Machine
+from lab.stage.partitions import (
+    MEMORY,
+    initrd_with,
+    refused,
+    remove,
+    run_command,
+    show,
+    start,
+    wait_state,
+    wait_value,
+)
 from tests.support.tiers import REPETITION
 
 
@@ -22,12 +32,81 @@ def test_lists(machine: Machine) -> None:
     details = show(machine)
     assert details["memory"] == 512 << 20
     assert details["host_bytes"] < 2 << 20
+    start(machine, "db", cpus="1")
+    assert machine.run("shimos ls -q").lines == ["web", "db"]
+    machine.run("shimos rm -f db")
+    assert machine.run("shimos ls --quiet").lines == ["web"]
     sysfs = "/sys/class/shimos/web"
     assert machine.run(f"cat {sysfs}/state {sysfs}/cpus {sysfs}/memory").output.split() == [
         "running",
         "2,3",
         str(512 << 20),
     ]
+    remove(machine)
+
+
+def settings(machine: Machine, name: str) -> None:
+    """Write /etc/shimos/NAME.toml."""
+    text = f'cpus="2"\nmemory="{MEMORY}"\nkernel="{machine.vmlinuz("6.1")}"\ninitrd="{LAB_INITRD}"\n'
+    machine.run("mkdir -p /etc/shimos")
+    machine.put(f"/etc/shimos/{name}.toml", text.encode())
+
+
+def test_start(machine: Machine) -> None:
+    """From its file if there is none of that name, as it is if there is, and not twice."""
+    refused(machine, "shimos start web", "no partition 'web'", "/etc/shimos/web.toml")
+    settings(machine, "web")
+    assert "web: running, Linux" in machine.run("shimos start web", timeout=120).output
+    assert "web: runs already" in machine.run("shimos start web").output
+    assert show(machine)["starts"] == 1
+    machine.run("shimos stop -t 60 web", timeout=90)
+    machine.run("rm /etc/shimos/web.toml")
+    assert "web: running, Linux" in machine.run("shimos start web", timeout=120).output
+    assert show(machine)["starts"] == 2
+    remove(machine)
+
+
+#: What to type in a partition, and what `shimos wait` says of it then.
+WAITS = {
+    "poweroff": ("poweroff -f", 0, "web: stopped, it powered off"),
+    "reboot": ("reboot -f", 3, "web: stopped, it rebooted"),
+    "panic": ("echo c >/proc/sysrq-trigger", 4, "web: crashed, it panicked: "),
+}
+
+
+@pytest.mark.parametrize(("command", "code", "said"), WAITS.values(), ids=WAITS)
+def test_wait(machine: Machine, command: str, code: int, said: str) -> None:
+    """It ends when the partition does, and says how; afterwards it says the same at once."""
+    start(machine)
+    waiter = machine.shell(3)
+    waiter.send(b"shimos wait web >/tmp/said; echo status=$?\n")
+    assert "has not ended after" in machine.run("shimos wait -t 0.2 web", check=False).output
+    assert machine.run("cat /tmp/said").output == ""
+    console = machine.partition("web")
+    console.send(f"{command}\n".encode())
+    waiter.expect(f"status={code}".encode(), timeout=30)
+    waiter.run("true")
+    console.close()
+    assert machine.run("cat /tmp/said").output.startswith(said)
+    again = machine.run("shimos wait web", check=False)
+    assert (again.status, again.output.startswith(said)) == (code, True)
+    remove(machine)
+
+
+def test_wait_for_one_that_starts_again(machine: Machine) -> None:
+    """A reboot is not its end with --on-reboot restart."""
+    start(machine, more="--on-reboot restart")
+    waiter = machine.shell(3)
+    waiter.send(b"shimos wait web; echo status=$?\n")
+    console = machine.partition("web")
+    console.send(b"reboot -f\n")
+    wait_value(machine, "/sys/class/shimos/web/starts", "2")
+    console.close()
+    wait_state(machine, "web", "running")
+    machine.run("shimos stop web", timeout=60)
+    waiter.expect(b"it powered off", timeout=30)
+    waiter.expect(b"status=0")
+    waiter.run("true")
     remove(machine)
 
 

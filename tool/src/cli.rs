@@ -1,6 +1,7 @@
 //! The command line.
 
 mod ikc;
+mod life;
 mod rt;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::UnknownArgumentValueParser as Moved;
 use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use crate::budget::{self, Budget};
@@ -18,6 +20,7 @@ use crate::devices::spec::{self, Wanted};
 use crate::top::rates::Sort;
 use crate::{duration, name, pci, size};
 pub use ikc::{Perf, Ping};
+pub use life::{Names, Restart, Rm, Start, Stop, Wait};
 pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
 use values::CpuListParser;
 pub use values::{CpuList, DetachKey, Format, Picture, detach_key};
@@ -27,6 +30,8 @@ Exit codes:
   0    done
   1    failed; standard error says why and, where known, what to do
   2    wrong usage
+  3    `wait`: the partition rebooted, halted or was killed
+  4    `wait`: the partition crashed
   130  interrupted by Ctrl-C, what was half done is undone (128 + n: signal n)
 
 Environment:
@@ -60,7 +65,7 @@ pub enum Command {
     Run(Box<Run>),
     /// List the partitions
     #[command(visible_alias = "list")]
-    Ls(Json),
+    Ls(Ls),
     /// Show everything about a partition
     Show(Show),
     /// Print a partition's kernel log, also after its death
@@ -71,6 +76,20 @@ pub enum Command {
     Stop(Stop),
     /// Stop partitions at once, whatever they do
     Kill(Names),
+    /// Start partitions that do not run
+    ///
+    /// One that has ended, or was never started, starts as it is: the same CPUs, memory,
+    /// kernel and devices. If there is none of that name, it is made as
+    /// /etc/shimos/NAME.toml says. One that runs is left alone.
+    Start(Start),
+    /// Wait until a partition has ended, and say how
+    ///
+    /// Prints its state and why it ended. If it starts again by itself (--on-reboot
+    /// restart, --on-change restart), this waits for its next end.
+    ///
+    /// Exit codes: 0 it powered off; 3 it rebooted, halted or was killed; 4 it crashed or
+    /// is stuck.
+    Wait(Wait),
     /// Start partitions again with the kernel they have
     Restart(Restart),
     /// Remove partitions: give their CPUs and memory back
@@ -163,6 +182,17 @@ pub struct Json {
 }
 
 #[derive(Debug, Args)]
+pub struct Ls {
+    /// Print the names only, one a line
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Print JSON
+    #[arg(long, conflicts_with = "quiet")]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct Bench {
     /// The source tree, if this is not run inside it
     #[arg(long, value_name = "DIR")]
@@ -173,15 +203,18 @@ pub struct Bench {
     pub more: Vec<OsString>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Run {
     /// Name of the partition: letters, digits, '.', '_', '-'
     #[arg(value_parser = name::parse, required_unless_present = "file")]
     pub name: Option<String>,
 
     /// Take what is not given here from a TOML file
-    #[arg(short, long, value_name = "FILE.toml")]
+    #[arg(long, value_name = "FILE.toml")]
     pub file: Option<PathBuf>,
+
+    #[arg(short = 'f', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = Moved::suggest_arg("--file"))]
+    pub f: Option<String>,
 
     /// CPUs to take from the host, as Linux numbers them: 2-3 or 1,4-7
     #[arg(long, value_name = "LIST", value_parser = CpuListParser)]
@@ -271,7 +304,7 @@ pub struct Run {
     pub on_reboot: Option<OnReboot>,
 
     /// Seconds to wait until it is up
-    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "60")]
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "60")]
     pub timeout: Duration,
 
     /// If it does not come up, keep it for a look instead of removing it
@@ -353,7 +386,7 @@ pub struct Detach {
     pub id: Option<u32>,
 
     /// Even if it is in use there: whoever uses it gets errors
-    #[arg(long)]
+    #[arg(short, long)]
     pub force: bool,
 }
 
@@ -369,8 +402,10 @@ pub struct Show {
 pub struct Logs {
     pub name: String,
     /// Go on printing new lines, until the partition ends
-    #[arg(short, long)]
+    #[arg(short = 'F', long)]
     pub follow: bool,
+    #[arg(short = 'f', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = Moved::suggest_arg("--follow (-F)"))]
+    pub f: Option<String>,
     /// Print the console's output instead of the kernel log
     #[arg(long)]
     pub console: bool,
@@ -392,7 +427,7 @@ pub struct Console {
     #[arg(long, value_name = "KEY", default_value = "^]", value_parser = detach_key)]
     pub detach_key: DetachKey,
     /// End after so many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = duration::parse)]
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse)]
     pub timeout: Option<Duration>,
 }
 
@@ -421,52 +456,13 @@ pub struct TrustRun {
 }
 
 #[derive(Debug, Args)]
-pub struct Names {
-    #[arg(required = true, value_name = "NAME")]
-    pub names: Vec<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct Stop {
-    #[command(flatten)]
-    pub names: Names,
-    /// Seconds to wait for the power-off before killing
-    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "30")]
-    pub timeout: Duration,
-}
-
-#[derive(Debug, Args)]
-pub struct Restart {
-    #[command(flatten)]
-    pub names: Names,
-    /// Kill it instead of asking it to power off
-    #[arg(long)]
-    pub force: bool,
-    /// Seconds to wait for the power-off before killing
-    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "30")]
-    pub stop_timeout: Duration,
-    /// Seconds to wait until it is up
-    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "60")]
-    pub timeout: Duration,
-}
-
-#[derive(Debug, Args)]
-pub struct Rm {
-    #[command(flatten)]
-    pub names: Names,
-    /// Kill it first if it runs
-    #[arg(long)]
-    pub force: bool,
-}
-
-#[derive(Debug, Args)]
 pub struct Dump {
     pub name: String,
     /// File to write
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Overwrite the file if it exists, and do not check the free space
-    #[arg(long)]
+    #[arg(short, long)]
     pub force: bool,
     /// The partition may be running: do not warn about it
     #[arg(long)]

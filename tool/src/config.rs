@@ -1,4 +1,4 @@
-//! TOML files that keep a partition's settings: `shimos run -f web.toml`.
+//! TOML files that keep a partition's settings: `shimos run --file web.toml`.
 
 use std::path::{Path, PathBuf};
 

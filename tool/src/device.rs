@@ -254,6 +254,8 @@ pub struct Status {
     pub faults: u32,
     /// How often a guarded one's kernel was left, since its last start.
     pub exits: u64,
+    /// It starts again by itself when it has rebooted.
+    pub restart_on_reboot: bool,
     /// It starts again by itself when it was found changed.
     pub renew: bool,
     /// Whom it watches; empty: nobody, and what follows is 0.

@@ -40,6 +40,7 @@ pub struct Fake {
     late: RefCell<RtLatency>,
     hosts: RefCell<Vec<HostCpu>>,
     policy: Cell<HostPolicy>,
+    next: Cell<Option<State>>,
 }
 
 fn refusal<T>(errno: Errno, text: &str) -> Outcome<T> {
@@ -93,6 +94,11 @@ impl Fake {
     /// How late all real-time programs are.
     pub fn late(&self, late: RtLatency) {
         *self.late.borrow_mut() = late;
+    }
+
+    /// Who waits next finds this state.
+    pub fn will_be(&self, state: State) {
+        self.next.set(Some(state));
     }
 
     pub fn manner(&self, manner: Manner) {
@@ -287,6 +293,12 @@ impl Device for Fake {
     }
 
     fn wait(&self, id: u32, event: u64, timeout: Duration) -> Outcome<Option<Change>> {
+        if let Some(state) = self.next.take() {
+            self.change(id, |s| {
+                s.state = state;
+                Ok(())
+            })?;
+        }
         let now = self.status(id)?;
         if now.event == event {
             std::thread::sleep(timeout.min(Duration::from_millis(5)));

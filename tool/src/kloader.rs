@@ -118,6 +118,7 @@ fn status_from(raw: &abi::Status) -> Status {
         guarded: raw.flags & abi::CREATE_GUARDED != 0,
         faults: raw.faults,
         exits: raw.exits,
+        restart_on_reboot: raw.flags & abi::CREATE_RESTART != 0,
         renew: raw.flags & abi::CREATE_RENEW != 0,
         watch: text(&raw.watch),
         watch_rounds: raw.watch_rounds,

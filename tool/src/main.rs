@@ -92,6 +92,8 @@ fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> 
         Command::Console(args) => commands::console::run(device, &args),
         Command::Stop(args) => commands::stop::run(device, &args),
         Command::Kill(args) => commands::kill::run(device, &args),
+        Command::Start(args) => commands::start::run(device, &args, verbose),
+        Command::Wait(args) => commands::wait::run(device, &args),
         Command::Restart(args) => commands::restart::run(device, &args),
         Command::Rm(args) => commands::rm::run(device, &args),
         Command::Dump(args) => commands::dump::run(device, &args),

@@ -2,7 +2,10 @@
 
 use crate::abi::NAME_LEN;
 
-/// Is `name` one that KLoader takes: `[A-Za-z0-9][A-Za-z0-9._-]*`?
+/// What every kernel of the machine calls the host's.
+pub const HOST: &str = "host";
+
+/// Is `name` one that KLoader takes: `[A-Za-z0-9][A-Za-z0-9._-]*`, and not the host's?
 pub fn check(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("the name is empty".into());
@@ -13,6 +16,12 @@ pub fn check(name: &str) -> Result<(), String> {
             name.len(),
             NAME_LEN - 1
         ));
+    }
+    if name == HOST {
+        return Err(
+            "a partition cannot be called 'host': the host's own kernel is, in attach and ping for example"
+                .into(),
+        );
     }
     let first = name.bytes().next().unwrap_or(b'.');
     let fits = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
@@ -37,7 +46,14 @@ mod tests {
 
     #[test]
     fn names() {
-        for good in ["web", "0", "a.b_c-d", "A23456789012345678901234567890x"] {
+        for good in [
+            "web",
+            "host1",
+            "Host",
+            "0",
+            "a.b_c-d",
+            "A23456789012345678901234567890x",
+        ] {
             assert_eq!(check(good), Ok(()), "{good}");
         }
         for bad in [
@@ -48,6 +64,7 @@ mod tests {
             "a/b",
             "ä",
             "a\n",
+            "host",
             "A234567890123456789012345678901x",
         ] {
             assert!(check(bad).is_err(), "{bad}");

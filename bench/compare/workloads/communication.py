@@ -33,7 +33,7 @@ def ping(system: System) -> float:
 
 def perf(system: System) -> float:
     """Messages a second between programs, one way."""
-    text = system.machine.run(f"shimos perf -t {1 + round(2 * system.scale)} --json web", timeout=120).output
+    text = system.machine.run(f"shimos perf --time {1 + round(2 * system.scale)} --json web", timeout=120).output
     return float(json.loads(text)["messages_per_second"])
 
 

@@ -125,7 +125,7 @@ struct shimos_error {
  */
 struct shimos_create {
 	struct shimos_header hdr;
-	char name[SHIMOS_NAME_LEN];	/* [A-Za-z0-9][A-Za-z0-9._-]* */
+	char name[SHIMOS_NAME_LEN];	/* [A-Za-z0-9][A-Za-z0-9._-]*, not "host" */
 	__u64 memory;			/* bytes, multiple of memory_align */
 	__u64 cpus;			/* pointer to __u32 logical CPU numbers */
 	__u32 cpu_count;		/* the first one boots */

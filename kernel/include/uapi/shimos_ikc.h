@@ -25,6 +25,7 @@
 #define IKC_MAX_RANGES		16
 #define IKC_MAX_CPUS		64	/* of one kernel */
 #define IKC_NAME_LEN		32	/* with the final NUL */
+#define IKC_HOST_NAME		"host"	/* kernel 0; no partition is called so */
 
 /* ---- packets ---- */
 

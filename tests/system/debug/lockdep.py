@@ -56,7 +56,7 @@ def test_communication(fresh_machine: Machine) -> None:
         for kind, count in (("plain", 20_000), ("shared", 5_000), ("page", 500)):
             send_all(found, count, kind)
         assert_correct(found, 25_500)
-        fresh_machine.run("shimos ping -c 20 -i 0 web && shimos perf -t 1 db && shimos ikc", timeout=60)
+        fresh_machine.run("shimos ping -c 20 -i 0 web && shimos perf --time 1 db && shimos ikc", timeout=60)
         web.shell.run("ikc_user echo host 5 2000 >/tmp/log 2>&1 &")
         fresh_machine.run(f"{PROGRAM} events web 5 2000", timeout=60)
         web.shell.run("ikc_user echo db 7 2000 >/tmp/log 2>&1 &")

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::UnknownArgumentValueParser as Moved;
 
 use crate::{duration, size};
 
@@ -23,7 +24,7 @@ pub struct Ping {
     #[arg(long)]
     pub poll: bool,
     /// Seconds to wait for the service, and for each answer
-    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
     pub timeout: Duration,
     /// Print JSON, at the end
     #[arg(long)]
@@ -35,8 +36,10 @@ pub struct Perf {
     /// Name of a kernel: a partition's, or "host"
     pub name: String,
     /// Seconds to send
-    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
+    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
     pub time: Duration,
+    #[arg(short = 't', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = Moved::suggest_arg("--time"))]
+    pub t: Option<String>,
     /// Bytes of a message
     #[arg(short, long, value_name = "SIZE", value_parser = size::parse, default_value = "64")]
     pub size: u64,

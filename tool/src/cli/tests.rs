@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::*;
 use clap::CommandFactory;
 
@@ -72,7 +74,7 @@ fn a_budget() {
         budget_ns: 4_000_000,
         period_ns: 10_000_000,
     };
-    for more in ["--share-cpus 1", "-f ctl.toml"] {
+    for more in ["--share-cpus 1", "--file ctl.toml"] {
         let cli = parse(&format!("{line} {more}")).unwrap();
         let Command::Run(run) = cli.command else {
             panic!()
@@ -169,12 +171,62 @@ fn bad_usage_says_what_is_wrong() {
             "cannot be used with",
         ),
         ("shimos rt --json latency ctl", "latency"),
+        ("shimos run -f web.toml", "'--file'"),
+        ("shimos logs -f web", "'--follow (-F)'"),
+        ("shimos logs web -f", "'--follow (-F)'"),
+        ("shimos perf -t 1 web", "'--time'"),
+        ("shimos ls -q --json", "cannot be used with"),
+        ("shimos run host", "cannot be called 'host'"),
+        ("shimos start", "NAME"),
+        ("shimos wait", "NAME"),
         ("shimos trust", "status"),
         ("shimos trust run", "PROGRAM"),
         ("shimos trust run --frob ls", "--frob"),
     ] {
         let error = parse(line).unwrap_err();
         assert!(error.contains(word), "{line}: {error}");
+    }
+}
+
+/// The long options that each short one stands for, in all commands below.
+fn short_options(command: &clap::Command, found: &mut BTreeMap<char, BTreeSet<String>>) {
+    for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+        if let Some(short) = arg.get_short() {
+            let long = arg.get_long().unwrap_or_default().to_string();
+            found.entry(short).or_default().insert(long);
+        }
+    }
+    for command in command.get_subcommands() {
+        short_options(command, found);
+    }
+}
+
+#[test]
+fn a_short_option_has_one_meaning() {
+    let mut found = BTreeMap::new();
+    short_options(&Cli::command(), &mut found);
+    for (short, longs) in &found {
+        assert_eq!(longs.len(), 1, "-{short}: {longs:?}");
+    }
+    for short in "Fcfinqt".chars() {
+        assert!(found.contains_key(&short), "-{short}");
+    }
+}
+
+#[test]
+fn usual_short_options() {
+    for line in [
+        "shimos rm -f web db",
+        "shimos restart -f web",
+        "shimos detach -f web --id 1",
+        "shimos dump -f web -o core",
+        "shimos stop -t 5 web",
+        "shimos wait -t 5 web",
+        "shimos start -t 5 web",
+        "shimos ls -q",
+        "shimos logs -F -n 5 web",
+    ] {
+        assert!(parse(line).is_ok(), "{line}");
     }
 }
 

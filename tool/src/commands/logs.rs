@@ -101,6 +101,7 @@ fn follow(
         let shown = cli::Logs {
             name: String::new(),
             lines: None,
+            f: None,
             ..*args
         };
         print(records.get(skip..).unwrap_or_default(), &shown)?;
@@ -195,6 +196,7 @@ mod tests {
             follow: false,
             console: false,
             lines: None,
+            f: None,
             json: false,
         };
         let Err(Error::Failed { message, hint }) = run(&fake, &args, false) else {

@@ -2,15 +2,18 @@
 
 use std::time::Duration;
 
-use crate::cli::Json;
+use crate::cli;
 use crate::device::{self, Cause, Device, Kind, State, Status};
 use crate::error::Result;
 use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
 use crate::{duration, size};
 
-pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
+pub fn run(device: &dyn Device, args: &cli::Ls) -> Result<()> {
     let list = device::all(device).or_refuse("cannot list the partitions")?;
+    if args.quiet {
+        return list.iter().try_for_each(|s| output::line(&s.name));
+    }
     output::found(&list, args.json, |list| table(list))
 }
 

@@ -20,9 +20,11 @@ pub mod rm;
 pub mod rt;
 pub mod run;
 pub mod show;
+pub mod start;
 pub mod stop;
 pub mod top;
 pub mod trust;
+pub mod wait;
 
 use crate::error::{Error, Result};
 use crate::output;

@@ -152,6 +152,7 @@ mod tests {
         cli::Perf {
             name: "web".into(),
             time: Duration::from_millis(50),
+            t: None,
             size: 64,
             timeout: Duration::from_secs(10),
             json: false,

@@ -1,10 +1,12 @@
 //! `shimos restart`
 
+use std::time::Duration;
+
 use super::bring_up::{Ready, bring_up};
 use super::run::report;
 use super::{each, kill, stop};
 use crate::cli;
-use crate::device::{Device, Kind, State};
+use crate::device::{Device, Kind, State, Status};
 use crate::error::{Error, Result};
 use crate::{interrupt, kernel_cmdline, lookup, output};
 
@@ -15,11 +17,6 @@ pub fn run(device: &dyn Device, args: &cli::Restart) -> Result<()> {
 fn restart(device: &dyn Device, args: &cli::Restart, name: &str) -> Result<()> {
     interrupt::check()?;
     let status = lookup::find(device, name)?;
-    if status.state == State::Created {
-        return Err(Error::new(format!(
-            "cannot restart '{name}': no kernel has been loaded"
-        )));
-    }
     if status.state.active() {
         if args.force {
             kill::kill(device, &status)?;
@@ -30,10 +27,26 @@ fn restart(device: &dyn Device, args: &cli::Restart, name: &str) -> Result<()> {
             }
         }
     }
+    start_again(device, &status, "restart", args.timeout)
+}
+
+/// Start one that does not run, with all that it has. `verb`: what is being tried.
+pub fn start_again(
+    device: &dyn Device,
+    status: &Status,
+    verb: &str,
+    timeout: Duration,
+) -> Result<()> {
+    let name = &status.name;
     interrupt::check()?;
+    if status.state == State::Created {
+        return Err(Error::new(format!(
+            "cannot {verb} '{name}': no kernel has been loaded"
+        )));
+    }
     // A real-time program says that it is up by itself.
     let with_agent = status.kind == Kind::Rt || kernel_cmdline::has_agent(&status.cmdline);
-    match bring_up(device, status.id, name, with_agent, args.timeout)? {
+    match bring_up(device, status.id, name, with_agent, timeout)? {
         Ready::Up(status) => report(&status, &[], false),
         Ready::Failed(failure) => Err(failure.error(name).hint(format!(
             "it stays for a look: `{}`, `shimos rm {name}`",
@@ -46,7 +59,6 @@ fn restart(device: &dyn Device, args: &cli::Restart, name: &str) -> Result<()> {
 mod tests {
     use super::*;
     use crate::fake::{self, Fake, Manner};
-    use std::time::Duration;
 
     fn args(force: bool) -> cli::Restart {
         cli::Restart {

@@ -23,7 +23,7 @@ pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
             if !args.force {
                 return Err(
                     Error::new(format!("cannot remove '{name}': it is {}", status.state))
-                        .hint(format!("try: shimos stop {name}")),
+                        .hint(format!("try: shimos stop {name}, or give --force")),
                 );
             }
             kill::kill(device, &status)?;
@@ -94,7 +94,7 @@ mod tests {
             panic!()
         };
         assert_eq!(message, "cannot remove 'a': it is running");
-        assert_eq!(hint.unwrap(), "try: shimos stop a");
+        assert_eq!(hint.unwrap(), "try: shimos stop a, or give --force");
         assert_eq!(rm(&fake, true), Ok(()));
         assert!(fake.is_empty());
         let Err(Error::Failed { hint, .. }) = rm(&fake, false) else {

@@ -414,7 +414,7 @@ pub mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(&mut file, b"share_cpus='1'\nbudget='99%'\n").unwrap();
         let path = file.path().display();
-        let line = format!("ctl -f {path} --memory 8M --kernel {path}");
+        let line = format!("ctl --file {path} --memory 8M --kernel {path}");
         let error = run_on(&X86_64, &fake, &args(&line), false).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -36,6 +36,7 @@ pub fn status(name: &str) -> Status {
         guarded: false,
         faults: 0,
         exits: 0,
+        restart_on_reboot: false,
         renew: false,
         watch: String::new(),
         watch_rounds: 0,

@@ -53,6 +53,7 @@ fn what_runs_there() {
     raw.faults = 3;
     let status = status_from(&raw);
     assert_eq!((status.protected, status.faults), (true, 3));
+    assert!(status.restart_on_reboot);
     assert!(!status.guarded);
     raw.flags = abi::CREATE_GUARDED;
     raw.exits = 7;
@@ -62,6 +63,7 @@ fn what_runs_there() {
     raw.flags = 0;
     let status = status_from(&raw);
     assert!(!status.renew && status.watch.is_empty());
+    assert!(!status.restart_on_reboot);
     raw.flags = abi::CREATE_RENEW;
     raw.cause = 9;
     raw.watch[..3].copy_from_slice(b"ctl");

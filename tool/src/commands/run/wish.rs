@@ -230,15 +230,15 @@ mod tests {
             "name='db'\ncpus='1'\nmemory='2G'\ncmdline='quiet'\non_reboot='restart'\npci=['01:00.0']\n",
         );
         let path = file.path().display();
-        let w = wish(&format!("-f {path} --cpus 3")).unwrap();
+        let w = wish(&format!("--file {path} --cpus 3")).unwrap();
         assert_eq!((w.name.as_str(), w.memory), ("db", 2 << 30));
         assert_eq!((w.kind, w.cpus), (Kind::Linux, vec![3]));
         assert_eq!(w.on_reboot, OnReboot::Restart);
         assert_eq!(w.cmdline, "quiet");
         assert_eq!(w.pci, [pci::parse("0000:01:00.0").unwrap()]);
-        let w = wish(&format!("-f {path} --pci 02:00.0 --pci 02:00.1")).unwrap();
+        let w = wish(&format!("--file {path} --pci 02:00.0 --pci 02:00.1")).unwrap();
         assert_eq!(w.pci.len(), 2);
-        assert_eq!(wish(&format!("web -f {path}")).unwrap().name, "web");
+        assert_eq!(wish(&format!("web --file {path}")).unwrap().name, "web");
     }
 
     #[test]
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn devices_from_file_and_command_line() {
         let file = file("disks=['/dev/vdb','a,ro']\nnets=['br0']\n");
-        let line = format!("web --cpus 1 --memory 1G -f {}", file.path().display());
+        let line = format!("web --cpus 1 --memory 1G --file {}", file.path().display());
         let counts = |w: Wish| (w.wanted.disks.len(), w.wanted.nets.len());
         assert_eq!(counts(wish(&line).unwrap()), (2, 1));
         assert_eq!(
@@ -272,12 +272,12 @@ mod tests {
         assert_eq!((w.kernel.as_path(), w.with_agent), (Path::new("/k"), true));
         let file = file("share_cpus='2'\nmemory='8M'\nkernel='/c'\n");
         let path = file.path().display();
-        let w = wish_of(&format!("ctl -f {path}")).unwrap();
+        let w = wish_of(&format!("ctl --file {path}")).unwrap();
         assert_eq!((w.kind, w.cpus), (Kind::Rt, vec![2]));
         assert_eq!(w.kernel, Path::new("/c"));
-        let w = wish_of(&format!("ctl -f {path} --share-cpus 3")).unwrap();
+        let w = wish_of(&format!("ctl --file {path} --share-cpus 3")).unwrap();
         assert_eq!((w.kind, w.cpus), (Kind::Rt, vec![3]));
-        let w = wish_of(&format!("web -f {path} --cpus 3")).unwrap();
+        let w = wish_of(&format!("web --file {path} --cpus 3")).unwrap();
         assert_eq!((w.kind, w.cpus), (Kind::Linux, vec![3]));
     }
 
@@ -292,11 +292,14 @@ mod tests {
         assert_eq!(budget("--share-cpus 1 --budget 40%"), given);
         let shares = file("share_cpus='1'\nbudget='12.5%/1ms'\n");
         let shares = shares.path().display();
-        assert_eq!(budget(&format!("-f {shares}")), Some((125_000, 1_000_000)));
-        assert_eq!(budget(&format!("-f {shares} --budget 40%")), given);
+        assert_eq!(
+            budget(&format!("--file {shares}")),
+            Some((125_000, 1_000_000))
+        );
+        assert_eq!(budget(&format!("--file {shares} --budget 40%")), given);
         let takes = file("cpus='1'\nbudget='40%'\n");
         let takes = takes.path().display();
-        assert_eq!(budget(&format!("-f {takes} --share-cpus 1")), given);
+        assert_eq!(budget(&format!("--file {takes} --share-cpus 1")), given);
     }
 
     #[test]
@@ -308,12 +311,12 @@ mod tests {
         let neither = file("cpus='1'\n");
         for (file, option) in [(&shares, "--cpus 3"), (&takes, "")] {
             let path = file.path().display();
-            let error = error(&format!("-f {path} {option}"));
+            let error = error(&format!("--file {path} {option}"));
             assert_eq!(error.to_string(), format!("budget in {path} {refusal}"));
             assert!(hint(error).contains("--share-cpus"));
         }
         let path = neither.path().display();
-        for line in [format!("-f {path} --budget 40%"), "--budget 40%".into()] {
+        for line in [format!("--file {path} --budget 40%"), "--budget 40%".into()] {
             let error = error(&line);
             assert_eq!(error.to_string(), format!("--budget {refusal}"));
         }
@@ -328,10 +331,10 @@ mod tests {
         for (text, expected) in [("true", true), ("false", false)] {
             let file = file(&format!("cpus='2'\nguarded={text}\n"));
             let path = file.path().display();
-            assert_eq!(guarded(&format!("-f {path}")), Ok(expected));
-            assert_eq!(guarded(&format!("-f {path} --guarded")), Ok(true));
+            assert_eq!(guarded(&format!("--file {path}")), Ok(expected));
+            assert_eq!(guarded(&format!("--file {path} --guarded")), Ok(true));
             // false is no wish
-            let refused = guarded(&format!("-f {path} --share-cpus 1")).is_err();
+            let refused = guarded(&format!("--file {path} --share-cpus 1")).is_err();
             assert_eq!(refused, expected);
         }
     }
@@ -344,10 +347,10 @@ mod tests {
         for (text, expected) in [("true", true), ("false", false)] {
             let file = file(&format!("share_cpus='1'\nprotected={text}\n"));
             let path = file.path().display();
-            assert_eq!(protected(&format!("-f {path}")), Ok(expected));
-            assert_eq!(protected(&format!("-f {path} --protected")), Ok(true));
+            assert_eq!(protected(&format!("--file {path}")), Ok(expected));
+            assert_eq!(protected(&format!("--file {path} --protected")), Ok(true));
             // false is no wish
-            let refused = protected(&format!("-f {path} --cpus 2")).is_err();
+            let refused = protected(&format!("--file {path} --cpus 2")).is_err();
             assert_eq!(refused, expected);
         }
         let error = protected("--protected").unwrap_err();
@@ -377,7 +380,7 @@ mod tests {
         let with = |text: &str, options: &str| {
             let file = file(&format!("share_cpus='1'\nmemory='8M'\n{text}"));
             let path = file.path().display();
-            let error = wish(&format!("ctl -f {path} {options}")).unwrap_err();
+            let error = wish(&format!("ctl --file {path} {options}")).unwrap_err();
             error.to_string().replace(&path.to_string(), "FILE")
         };
         for (text, options, what) in [

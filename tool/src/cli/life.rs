@@ -1,0 +1,63 @@
+//! What starts and ends partitions that exist.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::duration;
+
+#[derive(Debug, Args)]
+pub struct Names {
+    #[arg(required = true, value_name = "NAME")]
+    pub names: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Start {
+    #[command(flatten)]
+    pub names: Names,
+    /// Seconds to wait until it is up
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "60")]
+    pub timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub struct Stop {
+    #[command(flatten)]
+    pub names: Names,
+    /// Seconds to wait for the power-off before killing
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "30")]
+    pub timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub struct Wait {
+    pub name: String,
+    /// Seconds to wait at most [default: until it ends]
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse)]
+    pub timeout: Option<Duration>,
+}
+
+#[derive(Debug, Args)]
+pub struct Restart {
+    #[command(flatten)]
+    pub names: Names,
+    /// Kill it instead of asking it to power off
+    #[arg(short, long)]
+    pub force: bool,
+    /// Seconds to wait for the power-off before killing
+    #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "30")]
+    pub stop_timeout: Duration,
+    /// Seconds to wait until it is up
+    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "60")]
+    pub timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub struct Rm {
+    #[command(flatten)]
+    pub names: Names,
+    /// Kill it first if it runs
+    #[arg(short, long)]
+    pub force: bool,
+}
