@@ -68,7 +68,7 @@ class Kernel:
 def start(machine: Machine, name: str, cpus: str, disk: str, address: str) -> Kernel:
     """A partition with its root on a shared disk, and its network on the bridge."""
     command = (
-        f"shimos run {name} --cpus {cpus} --memory 768M --disk {disk} --net br0 --cmdline"
+        f"shimos run {name} --cpuset {cpus} --memory 768M --disk {disk} --net br0 --cmdline"
         f" 'root=/dev/vda net.ifnames=0 ip={address}::{HOST}:255.255.255.0::eth0:off'"
     )
     machine.run(command, timeout=300)

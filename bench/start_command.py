@@ -10,4 +10,4 @@ UNTIL_INIT = "shimos console web --read-only </dev/null | grep -q -m{count} lab-
 
 def command(machine: Machine, flavour: str) -> str:
     """Start a partition with the bare initrd."""
-    return f"shimos run web --cpus 2-3 --memory 1G --kernel {machine.vmlinuz(flavour)} --initrd {LAB_INITRD}"
+    return f"shimos run web --cpuset 2-3 --memory 1G --kernel {machine.vmlinuz(flavour)} --initrd {LAB_INITRD}"

@@ -166,7 +166,7 @@ def _run_command(machine: Machine) -> str:
     """Boot the shared disk with Debian's own kernel 6.1 and initrd."""
     root = f"root=LABEL=partition ip={_PARTITION}::{_HOST}:255.255.255.0::eth0:off net.ifnames=0"
     return (
-        f"shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {machine.vmlinuz('6.1')}"
+        f"shimos run {_NAME} --cpuset 2-3 --memory 1G --kernel {machine.vmlinuz('6.1')}"
         f" --disk {machine.disk('root')} --net br0 --cmdline '{root}'"
     )
 
@@ -176,7 +176,7 @@ def _greeting(machine: Machine) -> str:
 This is a shell on the emulated machine; `exit` leaves it (and ends the machine), Ctrl-\\ does so at once.
 
     shimos doctor
-    shimos run {_NAME} --cpus 2-3 --memory 1G --kernel {machine.vmlinuz("6.1")} --initrd {LAB_INITRD}
+    shimos run {_NAME} --cpuset 2-3 --memory 1G --kernel {machine.vmlinuz("6.1")} --initrd {LAB_INITRD}
     {_BRIDGE}
     {_run_command(machine).replace(_NAME, "debian", 1)}
     shimos console {_NAME}      Ctrl-] leaves the partition's console

@@ -53,7 +53,7 @@ _GREETING = """
 This is a shell on the emulated machine; `exit` leaves it (and ends the machine), Ctrl-\\ does so at once.
 
     shimos doctor
-    shimos run web --cpus 2-3 --memory 1G --kernel {kernel} --initrd /boot/lab-initrd.img
+    shimos run web --cpuset 2-3 --memory 1G --kernel {kernel} --initrd /boot/lab-initrd.img
 """
 
 

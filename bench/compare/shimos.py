@@ -22,7 +22,7 @@ def shimos(host: Machine, scale: float) -> Iterator[System]:
         devices = [host.disk(NAME), f"{host.disk(f'tools-{NAME}')},ro", "/dev/ram0", host.disk(f"work-{NAME}")]
         with progress.step("booting the partition"):
             host.run(
-                f"shimos run {NAME} --cpus 2-3 --memory {MEMORY_MIB}M --net {on_host.LINK} --cmdline '{words}' "
+                f"shimos run {NAME} --cpuset 2-3 --memory {MEMORY_MIB}M --net {on_host.LINK} --cmdline '{words}' "
                 + " ".join(f"--disk {device}" for device in devices),
                 timeout=300,
             )

@@ -19,12 +19,18 @@ WAIT_FOR = f"{PROGRAMS}/wait_for"
 
 
 def run_command(
-    machine: Machine, name: str = "web", flavour: str = "6.1", cpus: str = "2-3", memory: str = MEMORY, more: str = ""
+    machine: Machine,
+    name: str = "web",
+    flavour: str = "6.1",
+    cpus: str | int = "2-3",
+    memory: str = MEMORY,
+    more: str = "",
 ) -> str:
-    """Return the command line that starts a partition with the lab's initrd."""
+    """Return the command line that starts a partition with the lab's initrd, on the CPUs of a list or on so many."""
+    which = f"--cpus {cpus}" if isinstance(cpus, int) else f"--cpuset {cpus}"
     kernel = f"--kernel {machine.vmlinuz(flavour)}" if "--kernel" not in more else ""
     initrd = f"--initrd {LAB_INITRD}" if "--initrd" not in more else ""
-    return f"shimos run {name} --cpus {cpus} --memory {memory} {kernel} {initrd} {more}".strip()
+    return f"shimos run {name} {which} --memory {memory} {kernel} {initrd} {more}".strip()
 
 
 def start(machine: Machine, *args: Any, **kwargs: Any) -> Result:

@@ -112,7 +112,7 @@ def test_bad_input(machine: Machine) -> None:
     refused(machine, f"shimos attach nobody --disk {more}", "nobody")
     refused(machine, f"shimos detach web --disk {data}", "no disk")
     refused(machine, "shimos detach web --id 99", "99")
-    refused(machine, f"shimos run third --cpus 1 --memory 256M --disk {data}", "in use", "'db'")
+    refused(machine, f"shimos run third --cpuset 1 --memory 256M --disk {data}", "in use", "'db'")
     machine.run("umount /mnt")
     assert [d["user_name"] for d in json.loads(machine.run("shimos devices --json").output)] == ["db"]
     remove(machine)

@@ -22,7 +22,7 @@ def test_debian(fresh_machine: Machine) -> None:
     fresh_machine.run("modprobe shimos_backend")
     before = Resources(fresh_machine)
     fresh_machine.run(
-        f"shimos run web --cpus 2-3 --memory 768M --kernel {fresh_machine.vmlinuz('6.12')} --disk {disk}"
+        f"shimos run web --cpuset 2-3 --memory 768M --kernel {fresh_machine.vmlinuz('6.12')} --disk {disk}"
         " --on-reboot restart --cmdline root=/dev/vda",
         timeout=300,
     )

@@ -196,11 +196,11 @@ def test_illegal_steps(machine: Machine) -> None:
 
 
 def test_configuration_file(machine: Machine) -> None:
-    machine.put("/tmp/bad.toml", b'name="web"\ncpus="2"\nmemory="512M"\ncolour="red"\n')
+    machine.put("/tmp/bad.toml", b'name="web"\ncpuset="2"\nmemory="512M"\ncolour="red"\n')
     refused(machine, "shimos run --file /tmp/bad.toml", "colour")
     machine.put("/tmp/broken.toml", b"name = \n")
     refused(machine, "shimos run --file /tmp/broken.toml", "broken.toml")
-    good = f'name="web"\ncpus="2"\nmemory="{MEMORY}"\nkernel="{machine.vmlinuz("6.1")}"\ninitrd="{LAB_INITRD}"\n'
+    good = f'name="web"\ncpuset="2"\nmemory="{MEMORY}"\nkernel="{machine.vmlinuz("6.1")}"\ninitrd="{LAB_INITRD}"\n'
     machine.put("/tmp/web.toml", good.encode())
     machine.run("shimos run --file /tmp/web.toml", timeout=120)
     assert show(machine)["cpus"] == [2]

@@ -231,6 +231,13 @@ def test_memory_near_its_cpus() -> None:
             ends = [place for r in ranges for place in (r["start"], r["start"] + r["size"] - 1)]
             assert ends and {node_at(end) for end in ends} == {node}, ranges
             remove(machine)
+        # --cpus: the last ones, unless their node has no room for the memory
+        start(machine, cpus=1, memory="1G")
+        assert show(machine)["cpus"] == [3]
+        free = machine.run("awk '/MemFree/ {print int($4 / 1024)}' /sys/devices/system/node/node1/meminfo").output
+        start(machine, "db", cpus=1, memory=f"{int(free) + 8}M")
+        assert show(machine, "db")["cpus"] == [1]
+        remove(machine, "web db")
         machine.assert_dmesg_clean()
 
 

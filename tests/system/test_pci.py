@@ -140,7 +140,7 @@ def test_several_devices(machine: Machine) -> None:
     """On buses of their own and as functions of one, from a file."""
     devices = [SLOW_DISK, DISK, NIC, NIC2]
     config = (
-        f'name="web"\ncpus="2-3"\nmemory="512M"\nkernel="{machine.vmlinuz("6.12")}"\n'
+        f'name="web"\ncpuset="2-3"\nmemory="512M"\nkernel="{machine.vmlinuz("6.12")}"\n'
         f'initrd="{LAB_INITRD}"\npci={devices}\n'
     )
     machine.put("/tmp/web.toml", config.encode())

@@ -252,7 +252,7 @@ def test_refusals(machine: Machine) -> None:
     refused(machine, monitor(target="mon"), "cannot watch itself", "another")
     refused(machine, monitor(target="web"), "'web' is a Linux", "only a real-time program")
     refused(machine, monitor(target="nobody"), "no partition 'nobody'", "start it first")
-    refused(machine, "shimos run db --memory 512M --cpus 2 --watch web", "--watch", "--cpus")
+    refused(machine, "shimos run db --memory 512M --cpuset 2 --watch web", "--watch", "--cpus")
     refused(machine, "shimos run db --memory 512M --watch web", "--watch means nothing to a Linux")
     refused(machine, rt_command("monitor"), "there is nobody to be watched", "--watch NAME")
     # from a file

@@ -125,7 +125,7 @@ def test_budgets(machine: Machine) -> None:
     machine.run(rt_command(name="three", more="--budget 15%"))
     for option in ("--priority 0", "--priority 100"):
         refused(machine, rt_command(name="four", more=option), "1..=99")
-    refused(machine, "shimos run web --cpus 2 --memory 512M --priority 5", "--priority")
+    refused(machine, "shimos run web --cpuset 2 --memory 512M --priority 5", "--priority")
     for name in ("one", "two", "three"):
         remove(machine, name)
     assert vcpus(machine) == {}

@@ -45,9 +45,9 @@ def test_life(machine: Machine) -> None:
 def test_refusals(machine: Machine) -> None:
     """What is wrong, and what to do."""
     before = Resources(machine)
-    refused(machine, "shimos run web --memory 512M --cpus 2 --protected", "--protected", "--cpus")
+    refused(machine, "shimos run web --memory 512M --cpuset 2 --protected", "--protected", "--cpus")
     refused(machine, "shimos run web --memory 512M --protected", "--protected means nothing to a Linux")
-    machine.run('printf \'cpus="2"\\nmemory="512M"\\nprotected=true\\n\' >/tmp/web.toml')
+    machine.run('printf \'cpuset="2"\\nmemory="512M"\\nprotected=true\\n\' >/tmp/web.toml')
     refused(machine, "shimos run web --file /tmp/web.toml", "protected in /tmp/web.toml means nothing to a Linux")
     # from a file
     machine.run('printf \'share_cpus="1"\\nmemory="8M"\\nprotected=true\\n\' >/tmp/ctl.toml')

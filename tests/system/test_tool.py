@@ -47,7 +47,7 @@ def test_lists(machine: Machine) -> None:
 
 def settings(machine: Machine, name: str) -> None:
     """Write /etc/shimos/NAME.toml."""
-    text = f'cpus="2"\nmemory="{MEMORY}"\nkernel="{machine.vmlinuz("6.1")}"\ninitrd="{LAB_INITRD}"\n'
+    text = f'cpuset="2"\nmemory="{MEMORY}"\nkernel="{machine.vmlinuz("6.1")}"\ninitrd="{LAB_INITRD}"\n'
     machine.run("mkdir -p /etc/shimos")
     machine.put(f"/etc/shimos/{name}.toml", text.encode())
 
@@ -139,7 +139,7 @@ def test_logs(machine: Machine, flavour: str) -> None:
 def test_log_of_a_kernel_that_never_got_far(machine: Machine) -> None:
     """Without our init no agent loads: the log still tells what happened."""
     start_command = (
-        f"shimos run web --cpus 2 --memory 512M --kernel {machine.vmlinuz('6.1')} --initrd /boot/lab-initrd.img"
+        f"shimos run web --cpuset 2 --memory 512M --kernel {machine.vmlinuz('6.1')} --initrd /boot/lab-initrd.img"
     )
     result = machine.run(f"{start_command} --no-agent --cmdline 'rdinit=/nowhere'", timeout=60)
     assert result.status == 0
@@ -233,6 +233,22 @@ def test_threads_of_one_core_are_warned_about() -> None:
         remove(machine)
         assert "threads of one core" not in start(machine, cpus="2-3").output
         remove(machine)
+        refused(machine, run_command(machine, cpus=1), "cannot take 1 CPU", "whole cores", "--cpus 2")
+        start(machine, cpus=2)
+        assert show(machine)["cpus"] == [2, 3]
+        refused(machine, run_command(machine, "db", cpus=2), "the host has none to spare")
+        remove(machine)
+
+
+def test_so_many_cpus(machine: Machine) -> None:
+    """The host's free ones; not its first, not those of others."""
+    refused(machine, "shimos run web --cpus 2-3 --memory 512M", "--cpuset 2-3", status=2)
+    refused(machine, run_command(machine, cpus=4), "the host has 3 to spare, CPUs 1-3")
+    start(machine, cpus=2)
+    assert show(machine)["cpus"] == [2, 3]
+    start(machine, "db", cpus=1)
+    assert show(machine, "db")["cpus"] == [1]
+    remove(machine, "web db")
 
 
 def test_completions_and_manual(machine: Machine) -> None:

@@ -204,6 +204,7 @@ pub struct Bench {
 }
 
 #[derive(Debug, Default, Args)]
+#[command(group = ArgGroup::new("own_cpus").args(["cpus", "cpuset"]))]
 pub struct Run {
     /// Name of the partition: letters, digits, '.', '_', '-'
     #[arg(value_parser = name::parse, required_unless_present = "file")]
@@ -216,11 +217,18 @@ pub struct Run {
     #[arg(short = 'f', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = Moved::suggest_arg("--file"))]
     pub f: Option<String>,
 
+    /// How many CPUs to take from the host
+    ///
+    /// Whole cores that are neighbours, in a node with room for the memory if there is one.
+    /// The host keeps its first core and those that real-time programs share.
+    #[arg(long, value_name = "N", value_parser = values::cpu_count)]
+    pub cpus: Option<u32>,
+
     /// CPUs to take from the host, as Linux numbers them: 2-3 or 1,4-7
     #[arg(long, value_name = "LIST", value_parser = CpuListParser)]
-    pub cpus: Option<CpuList>,
+    pub cpuset: Option<CpuList>,
 
-    /// CPU to share with a real-time program that goes before the host: 1
+    /// Number of the CPU to share with a real-time program that goes before the host: 1
     ///
     /// Makes a real-time partition: --kernel names its program, which has no initrd, no
     /// command line and no devices. With --no-agent nobody waits until it says that it is
@@ -229,20 +237,20 @@ pub struct Run {
         long,
         value_name = "LIST",
         value_parser = CpuListParser,
-        conflicts_with_all = ["cpus", "initrd", "cmdline", "pci", "disks", "nets"]
+        conflicts_with_all = ["own_cpus", "initrd", "cmdline", "pci", "disks", "nets"]
     )]
     pub share_cpus: Option<CpuList>,
 
     /// How long a real-time program may have its CPU, of each period [default: 95%/10ms]
     ///
     /// 40%/10ms, or 40% for periods of 10 ms. The rest of each period is the host's.
-    #[arg(long, value_name = "PERCENT%[/PERIOD]", value_parser = budget::parse, conflicts_with = "cpus")]
+    #[arg(long, value_name = "PERCENT%[/PERIOD]", value_parser = budget::parse, conflicts_with = "own_cpus")]
     pub budget: Option<Budget>,
 
     /// Which real-time program of a CPU goes first: the highest, 1 to 99 [default: 50]
     ///
     /// Of two with the same priority, who came first. The host goes after all of them.
-    #[arg(long, value_name = "N", value_parser = values::priority(), conflicts_with = "cpus")]
+    #[arg(long, value_name = "N", value_parser = values::priority(), conflicts_with = "own_cpus")]
     pub priority: Option<u32>,
 
     /// Keep the host away from a real-time program's memory while it runs
@@ -250,7 +258,7 @@ pub struct Run {
     /// The host can touch no more of it than both use: a stray access of its kernel or of
     /// one of its programs meets an exception there, and is counted. All CPUs of the host
     /// run under nested paging as long as there is such a program.
-    #[arg(long, conflicts_with = "cpus")]
+    #[arg(long, conflicts_with = "own_cpus")]
     pub protected: bool,
 
     /// Keep the partition's kernel from what is not its own
@@ -265,11 +273,11 @@ pub struct Run {
     /// Its text and constants can be read by the program of this partition, and nothing else
     /// of it, whenever both run. monitor.elf looks at them four times a second; when one bit
     /// is not as it was linked, the other program ends at once: see --on-change.
-    #[arg(long, value_name = "NAME", value_parser = name::parse, conflicts_with = "cpus")]
+    #[arg(long, value_name = "NAME", value_parser = name::parse, conflicts_with = "own_cpus")]
     pub watch: Option<String>,
 
     /// What to do when one that watches it finds it changed [default: stop]
-    #[arg(long, value_name = "WHAT", conflicts_with = "cpus")]
+    #[arg(long, value_name = "WHAT", conflicts_with = "own_cpus")]
     pub on_change: Option<OnChange>,
 
     /// Memory to take from the host: 512M, 1G

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
 use crate::abi;
 use crate::budget::{self, Budget};
@@ -15,7 +15,9 @@ use crate::{cpulist, name, pci, size};
 #[serde(deny_unknown_fields)]
 pub struct Config {
     pub name: Option<String>,
-    pub cpus: Option<String>,
+    #[serde(default, deserialize_with = "cpu_count")]
+    pub cpus: Option<u32>,
+    pub cpuset: Option<String>,
     pub share_cpus: Option<String>,
     /// As for `--budget`.
     pub budget: Option<String>,
@@ -78,6 +80,27 @@ fn specs<T>(
     list.unwrap_or_default().iter().map(parse).collect()
 }
 
+/// `cpus` was a list once, which has a key of its own.
+fn cpu_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Value {
+        Count(i64),
+        List(String),
+        Other(de::IgnoredAny),
+    }
+    match Value::deserialize(deserializer)? {
+        Value::Count(n) => match u32::try_from(n) {
+            Ok(n) if n > 0 => Ok(Some(n)),
+            _ => Err(de::Error::custom("cpus: a partition has at least one CPU")),
+        },
+        Value::List(text) => Err(de::Error::custom(format!(
+            "cpus is how many, cpus = 2: a list of CPUs is written cpuset = {text:?}"
+        ))),
+        Value::Other(_) => Err(de::Error::custom("cpus is how many: cpus = 2")),
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum OnReboot {
@@ -120,17 +143,22 @@ fn parse(text: &str) -> Result<Config> {
     if let Some(value) = &config.watch {
         name::check(value).map_err(|e| Error::new(format!("watch = {value:?}: {e}")))?;
     }
-    if let Some(value) = &config.cpus {
-        cpulist::parse(value).map_err(|e| Error::new(format!("cpus: {e}")))?;
+    if let Some(value) = &config.cpuset {
+        cpulist::parse(value).map_err(|e| Error::new(format!("cpuset: {e}")))?;
     }
     if let Some(value) = &config.share_cpus {
         cpulist::parse(value).map_err(|e| Error::new(format!("share_cpus: {e}")))?;
     }
-    if config.cpus.is_some() && config.share_cpus.is_some() {
+    let cpus = [
+        config.cpus.is_some(),
+        config.cpuset.is_some(),
+        config.share_cpus.is_some(),
+    ];
+    if cpus.iter().filter(|there| **there).count() > 1 {
         return Err(Error::new(
-            "cpus takes CPUs for a Linux, share_cpus shares one with a real-time program",
+            "cpus is how many CPUs to take, cpuset which ones, share_cpus the one to share with a real-time program",
         )
-        .hint("write one of the two"));
+        .hint("write one of them"));
     }
     config.budget()?;
     config.priority()?;
@@ -150,7 +178,7 @@ mod tests {
     #[test]
     fn a_whole_file() {
         let config = parse(
-            "# web\nname = \"web\"\ncpus = \"2-3\"\nmemory = \"1G\"\nkernel = \"/boot/k\"\n\
+            "# web\nname = \"web\"\ncpuset = \"2-3\"\nmemory = \"1G\"\nkernel = \"/boot/k\"\n\
              initrd = \"/boot/i\"\ncmdline = \"quiet\"\non_reboot = \"restart\"\n\
              disks = [\"/dev/vdb\", \"root.img,ro\"]\nnets = [\"br0\"]\n",
         )
@@ -172,12 +200,20 @@ mod tests {
             ),
             ("name = \"web\"\nmemory = 5", &["line 2", "string"]),
             ("name = \"a b\"", &["letters"]),
-            ("cpus = \"3-2\"", &["cpus", "backwards"]),
+            ("cpuset = \"3-2\"", &["cpuset", "backwards"]),
+            (
+                "memory = \"1G\"\ncpus = \"2-3\"",
+                &["line 2", "cpuset = \"2-3\""],
+            ),
+            ("cpus = 0", &["line 1", "at least one"]),
+            ("cpus = -1", &["line 1", "at least one"]),
+            ("cpus = [2, 3]", &["line 1", "cpus = 2"]),
             ("share_cpus = \"3-2\"", &["share_cpus", "backwards"]),
             (
-                "cpus = \"2\"\nshare_cpus = \"1\"",
-                &["cpus takes", "share_cpus shares"],
+                "cpuset = \"2\"\nshare_cpus = \"1\"",
+                &["cpus is how many", "share_cpus the one to share"],
             ),
+            ("cpus = 1\ncpuset = \"2\"", &["cpuset which ones"]),
             ("budget = \"40\"", &["'40' is no budget", "40%/10ms"]),
             ("budget = \"96%\"", &["budget '96%'", "at most 95%"]),
             ("budget = 40", &["line 1", "string"]),

@@ -5,18 +5,27 @@ use std::path::Path;
 
 use crate::cpulist;
 
+/// All that run on the core of `cpu`, itself included; alone where nothing is said of cores.
+pub fn threads(root: &Path, cpu: u32) -> Vec<u32> {
+    cpulist::parse(&siblings(root, cpu)).unwrap_or_else(|_| vec![cpu])
+}
+
+fn siblings(root: &Path, cpu: u32) -> String {
+    let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    let list = fs::read_to_string(root.join(path)).unwrap_or_default();
+    list.trim().to_owned()
+}
+
 /// The threads of each core of which `cpus` takes some and leaves others, as
 /// Linux writes them ("2-3"). `root` is `/` but in tests.
 pub fn split_cores(root: &Path, cpus: &[u32]) -> Vec<String> {
     let mut split: Vec<String> = Vec::new();
     for cpu in cpus {
-        let path = format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let list = fs::read_to_string(root.join(path)).unwrap_or_default();
-        let list = list.trim();
+        let list = siblings(root, *cpu);
         let stays =
-            cpulist::parse(list).is_ok_and(|threads| threads.iter().any(|t| !cpus.contains(t)));
-        if stays && !split.iter().any(|s| s == list) {
-            split.push(list.to_owned());
+            cpulist::parse(&list).is_ok_and(|threads| threads.iter().any(|t| !cpus.contains(t)));
+        if stays && !split.contains(&list) {
+            split.push(list);
         }
     }
     split

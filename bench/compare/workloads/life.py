@@ -26,7 +26,7 @@ class _Shimos:
 
     def __init__(self, system: System):
         image = f"--kernel {system.machine.vmlinuz('6.12')} --initrd {LAB_INITRD} --cmdline quiet"
-        self.start = f"shimos run {_NAME} --cpus 1 --memory {_MIB}M {image} >/dev/null && {self._until(1)}"
+        self.start = f"shimos run {_NAME} --cpuset 1 --memory {_MIB}M {image} >/dev/null && {self._until(1)}"
         self.restart = f"shimos restart --force {_NAME} >/dev/null && {self._until(2)}"
         self.end = f"shimos rm --force {_NAME}"
 

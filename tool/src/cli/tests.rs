@@ -15,11 +15,11 @@ fn clap_is_content() {
 #[test]
 fn run_in_full() {
     let cli =
-        parse("shimos run web --cpus 2-3 --memory 1G --cmdline -x --on-reboot restart").unwrap();
+        parse("shimos run web --cpuset 2-3 --memory 1G --cmdline -x --on-reboot restart").unwrap();
     let Command::Run(run) = cli.command else {
         panic!()
     };
-    assert_eq!(run.cpus, Some(CpuList(vec![2, 3])));
+    assert_eq!((run.cpus, run.cpuset), (None, Some(CpuList(vec![2, 3]))));
     assert_eq!(run.memory, Some(1 << 30));
     assert_eq!(run.on_reboot, Some(OnReboot::Restart));
     assert_eq!(run.timeout, Duration::from_secs(60));
@@ -37,6 +37,7 @@ fn a_shared_cpu_goes_with_little() {
     assert_eq!((run.budget, run.protected), (None, false));
     for more in [
         "--cpus 2",
+        "--cpuset 2",
         "--initrd i",
         "--cmdline quiet",
         "--pci 01:00.0",
@@ -141,7 +142,15 @@ fn bad_usage_says_what_is_wrong() {
     for (line, word) in [
         ("shimos run", "NAME"),
         ("shimos run a/b", "letters"),
-        ("shimos run web --cpus 3-2", "backwards"),
+        ("shimos run web --cpuset 3-2", "backwards"),
+        ("shimos run web --cpus 2-3", "write --cpuset 2-3"),
+        ("shimos run web --cpus 1,3", "write --cpuset 1,3"),
+        ("shimos run web --cpus 0", "at least one"),
+        ("shimos run web --cpus two", "no number of CPUs"),
+        (
+            "shimos run web --cpus 2 --cpuset 2-3",
+            "cannot be used with",
+        ),
         ("shimos run web --memory 1X", "unit"),
         ("shimos run ctl --share-cpus 3-2", "backwards"),
         ("shimos run ctl --budget 40", "no budget: write 40%/10ms"),

@@ -28,6 +28,18 @@ impl TypedValueParser for CpuListParser {
     }
 }
 
+/// How many CPUs; a list of them has an option of its own.
+pub fn cpu_count(text: &str) -> Result<u32, String> {
+    match (text.parse(), cpulist::parse(text)) {
+        (Ok(0), _) => Err("a partition has at least one CPU".into()),
+        (Ok(count), _) => Ok(count),
+        (_, Ok(_)) => Err(format!(
+            "that is a list of CPUs: write --cpuset {text}; --cpus says how many"
+        )),
+        _ => Err("that is no number of CPUs: write 2, or --cpuset 2-3 for these two".into()),
+    }
+}
+
 /// A real-time program's, within KLoader's limits.
 pub fn priority() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32)

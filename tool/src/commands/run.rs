@@ -1,5 +1,6 @@
 //! `shimos run`
 
+mod cpus;
 mod here;
 mod images;
 mod load;
@@ -22,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
 use crate::progress::Progress;
-use crate::{cpulist, interrupt, pci, size, smt};
+use crate::{cpulist, interrupt, pci, size};
 
 use images::Images;
 use wish::{Limits, Wish};
@@ -51,10 +52,11 @@ fn run_on(
     check_host(&info, kind)?;
     let wish = Wish::from(args, file)?;
     let memory = Limits::of(&info, wish.kind).round(wish.memory)?;
-    if wish.kind == Kind::Linux {
-        warn_of_split_cores(&wish.cpus);
-    }
     make_room(device, &wish.name, args.replace)?;
+    let cpus = cpus::choose(Path::new("/"), device, &wish.cpus, memory)?;
+    if wish.kind == Kind::Linux {
+        cpus::warn_of_split_cores(&cpus);
+    }
     pci::check(Path::new("/"), &wish.pci)?;
     let images = Images::open(&wish)?;
     if verbose {
@@ -64,7 +66,7 @@ fn run_on(
     let request = CreateRequest {
         name: wish.name.clone(),
         kind: wish.kind,
-        cpus: wish.cpus.clone(),
+        cpus,
         memory,
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
         budget: wish.budget,
@@ -98,14 +100,6 @@ fn check_host(info: &Info, kind: Kind) -> Result<()> {
     }
     Err(Error::new(format!("this host cannot {what}: {problem}"))
         .hint("`shimos doctor` shows everything that is missing"))
-}
-
-fn warn_of_split_cores(cpus: &[u32]) {
-    for threads in smt::split_cores(Path::new("/"), cpus) {
-        output::note(format_args!(
-            "warning: CPUs {threads} are threads of one core, and two kernels would share it: take them together"
-        ));
-    }
 }
 
 /// See to it that the name is free.
@@ -345,7 +339,7 @@ pub mod tests {
     }
 
     fn started(fake: &Fake, extra: &str) -> Result<Status> {
-        started_as(fake, Kind::Linux, &format!("--cpus 2-3 {extra}"))
+        started_as(fake, Kind::Linux, &format!("--cpuset 2-3 {extra}"))
     }
 
     fn started_as(fake: &Fake, kind: Kind, options: &str) -> Result<Status> {

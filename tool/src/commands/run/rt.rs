@@ -40,7 +40,7 @@ pub fn check_options(kind: Kind, args: &cli::Run, file: &Config) -> Result<()> {
         Kind::Rt => (
             for_linux(args, file),
             "a real-time program",
-            "leave it out; or take CPUs for a Linux by --cpus",
+            "leave it out; or take CPUs for a Linux by --cpus or --cpuset",
         ),
     };
     what.map_or(Ok(()), |what| {

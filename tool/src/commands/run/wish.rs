@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::cpus::Cpus;
 use super::rt;
 use crate::arch::NATIVE;
 use crate::budget::Budget;
@@ -16,7 +17,7 @@ use crate::{cpulist, kernel_cmdline, pci, size};
 pub struct Wish {
     pub name: String,
     pub kind: Kind,
-    pub cpus: Vec<u32>,
+    pub cpus: Cpus,
     pub budget: Option<Budget>,
     pub priority: Option<u32>,
     pub protected: bool,
@@ -56,11 +57,13 @@ impl Wish {
                 None => error.hint(format!("give {option}")),
             }
         };
-        let cpus = match (kind, &args.cpus, &file.cpus) {
-            (Kind::Rt, _, _) => rt::cpus(args, &file)?,
-            (Kind::Linux, Some(list), _) => list.0.clone(),
-            (Kind::Linux, None, Some(text)) => cpulist::parse(text).map_err(Error::new)?,
-            (Kind::Linux, None, None) => return Err(missing("which CPUs to take", "--cpus 2-3")),
+        let cpus = match (kind, own_cpus(args, &file)?) {
+            (Kind::Rt, _) => Cpus::List(rt::cpus(args, &file)?),
+            (Kind::Linux, Some(cpus)) => cpus,
+            (Kind::Linux, None) => {
+                let options = "--cpus 2 for any two, or --cpuset 2-3 for these";
+                return Err(missing("which CPUs to take", options));
+            }
         };
         let memory = match (args.memory, &file.memory) {
             (Some(bytes), _) => bytes,
@@ -121,11 +124,21 @@ impl Wish {
 
 /// The command line goes first, as everywhere.
 pub fn kind(args: &cli::Run, file: &Config) -> Kind {
-    let shares = match (&args.cpus, &args.share_cpus) {
-        (None, None) => file.share_cpus.is_some(),
-        (_, shared) => shared.is_some(),
-    };
+    let takes = args.cpus.is_some() || args.cpuset.is_some();
+    let shares = args.share_cpus.is_some() || (!takes && file.share_cpus.is_some());
     if shares { Kind::Rt } else { Kind::Linux }
+}
+
+/// The CPUs to take, from the command line or the file.
+fn own_cpus(args: &cli::Run, file: &Config) -> Result<Option<Cpus>> {
+    let given = args.cpuset.as_ref().map(|list| Cpus::List(list.0.clone()));
+    if let Some(cpus) = given.or(args.cpus.map(Cpus::Count)) {
+        return Ok(Some(cpus));
+    }
+    match &file.cpuset {
+        Some(text) => Ok(Some(Cpus::List(cpulist::parse(text).map_err(Error::new)?))),
+        None => Ok(file.cpus.map(Cpus::Count)),
+    }
 }
 
 /// The devices to share, from the command line or the file.
@@ -227,12 +240,12 @@ mod tests {
     #[test]
     fn file_and_command_line_together() {
         let file = file(
-            "name='db'\ncpus='1'\nmemory='2G'\ncmdline='quiet'\non_reboot='restart'\npci=['01:00.0']\n",
+            "name='db'\ncpuset='1'\nmemory='2G'\ncmdline='quiet'\non_reboot='restart'\npci=['01:00.0']\n",
         );
         let path = file.path().display();
-        let w = wish(&format!("--file {path} --cpus 3")).unwrap();
+        let w = wish(&format!("--file {path} --cpuset 3")).unwrap();
         assert_eq!((w.name.as_str(), w.memory), ("db", 2 << 30));
-        assert_eq!((w.kind, w.cpus), (Kind::Linux, vec![3]));
+        assert_eq!((w.kind, w.cpus), (Kind::Linux, Cpus::List(vec![3])));
         assert_eq!(w.on_reboot, OnReboot::Restart);
         assert_eq!(w.cmdline, "quiet");
         assert_eq!(w.pci, [pci::parse("0000:01:00.0").unwrap()]);
@@ -245,15 +258,35 @@ mod tests {
     fn what_is_missing() {
         let error = wish("web --memory 1G").unwrap_err();
         assert!(error.to_string().contains("CPUs"));
-        assert!(hint(wish("web --cpus 1").unwrap_err()).contains("--memory"));
-        let e = wish("web --cpus 1 --memory 1G --cmdline panic=1").unwrap_err();
+        assert!(hint(error).contains("--cpuset 2-3"));
+        assert!(hint(wish("web --cpuset 1").unwrap_err()).contains("--memory"));
+        let e = wish("web --cpuset 1 --memory 1G --cmdline panic=1").unwrap_err();
         assert!(e.to_string().contains("'panic=1' is not allowed"));
+    }
+
+    #[test]
+    fn cpus_by_number_or_by_count() {
+        let cpus = |line: &str| wish(&format!("web --memory 1G {line}")).map(|w| w.cpus);
+        assert_eq!(cpus("--cpus 2"), Ok(Cpus::Count(2)));
+        let (count, list) = (file("cpus=3\n"), file("cpuset='1'\n"));
+        let (count, list) = (count.path().display(), list.path().display());
+        assert_eq!(cpus(&format!("--file {count}")), Ok(Cpus::Count(3)));
+        assert_eq!(cpus(&format!("--file {list}")), Ok(Cpus::List(vec![1])));
+        let both = cpus(&format!("--file {count} --cpuset 2-3"));
+        assert_eq!(both, Ok(Cpus::List(vec![2, 3])));
+        assert_eq!(cpus(&format!("--file {list} --cpus 1")), Ok(Cpus::Count(1)));
+        let shares = file("share_cpus='1'\n");
+        let line = format!("--file {} --cpus 1", shares.path().display());
+        assert_eq!(cpus(&line), Ok(Cpus::Count(1)));
     }
 
     #[test]
     fn devices_from_file_and_command_line() {
         let file = file("disks=['/dev/vdb','a,ro']\nnets=['br0']\n");
-        let line = format!("web --cpus 1 --memory 1G --file {}", file.path().display());
+        let line = format!(
+            "web --cpuset 1 --memory 1G --file {}",
+            file.path().display()
+        );
         let counts = |w: Wish| (w.wanted.disks.len(), w.wanted.nets.len());
         assert_eq!(counts(wish(&line).unwrap()), (2, 1));
         assert_eq!(
@@ -268,17 +301,17 @@ mod tests {
     #[test]
     fn a_real_time_program() {
         let w = wish("ctl --share-cpus 1 --memory 8M").unwrap();
-        assert_eq!((w.kind, w.cpus), (Kind::Rt, vec![1]));
+        assert_eq!((w.kind, w.cpus), (Kind::Rt, Cpus::List(vec![1])));
         assert_eq!((w.kernel.as_path(), w.with_agent), (Path::new("/k"), true));
         let file = file("share_cpus='2'\nmemory='8M'\nkernel='/c'\n");
         let path = file.path().display();
         let w = wish_of(&format!("ctl --file {path}")).unwrap();
-        assert_eq!((w.kind, w.cpus), (Kind::Rt, vec![2]));
+        assert_eq!((w.kind, w.cpus), (Kind::Rt, Cpus::List(vec![2])));
         assert_eq!(w.kernel, Path::new("/c"));
         let w = wish_of(&format!("ctl --file {path} --share-cpus 3")).unwrap();
-        assert_eq!((w.kind, w.cpus), (Kind::Rt, vec![3]));
-        let w = wish_of(&format!("web --file {path} --cpus 3")).unwrap();
-        assert_eq!((w.kind, w.cpus), (Kind::Linux, vec![3]));
+        assert_eq!((w.kind, w.cpus), (Kind::Rt, Cpus::List(vec![3])));
+        let w = wish_of(&format!("web --file {path} --cpuset 3")).unwrap();
+        assert_eq!((w.kind, w.cpus), (Kind::Linux, Cpus::List(vec![3])));
     }
 
     #[test]
@@ -297,7 +330,7 @@ mod tests {
             Some((125_000, 1_000_000))
         );
         assert_eq!(budget(&format!("--file {shares} --budget 40%")), given);
-        let takes = file("cpus='1'\nbudget='40%'\n");
+        let takes = file("cpuset='1'\nbudget='40%'\n");
         let takes = takes.path().display();
         assert_eq!(budget(&format!("--file {takes} --share-cpus 1")), given);
     }
@@ -307,9 +340,9 @@ mod tests {
         let refusal = "means nothing to a Linux, which has its CPUs for itself";
         let error = |line: &str| wish(&format!("web --memory 1G {line}")).unwrap_err();
         let shares = file("share_cpus='1'\nbudget='40%'\n");
-        let takes = file("cpus='1'\nbudget='40%'\n");
-        let neither = file("cpus='1'\n");
-        for (file, option) in [(&shares, "--cpus 3"), (&takes, "")] {
+        let takes = file("cpuset='1'\nbudget='40%'\n");
+        let neither = file("cpuset='1'\n");
+        for (file, option) in [(&shares, "--cpuset 3"), (&takes, "")] {
             let path = file.path().display();
             let error = error(&format!("--file {path} {option}"));
             assert_eq!(error.to_string(), format!("budget in {path} {refusal}"));
@@ -326,10 +359,10 @@ mod tests {
     fn guarding() {
         let line = "web --memory 1G";
         let guarded = |more: &str| wish(&format!("{line} {more}")).map(|w| w.guarded);
-        assert_eq!(guarded("--cpus 2"), Ok(false));
-        assert_eq!(guarded("--cpus 2 --guarded"), Ok(true));
+        assert_eq!(guarded("--cpuset 2"), Ok(false));
+        assert_eq!(guarded("--cpuset 2 --guarded"), Ok(true));
         for (text, expected) in [("true", true), ("false", false)] {
-            let file = file(&format!("cpus='2'\nguarded={text}\n"));
+            let file = file(&format!("cpuset='2'\nguarded={text}\n"));
             let path = file.path().display();
             assert_eq!(guarded(&format!("--file {path}")), Ok(expected));
             assert_eq!(guarded(&format!("--file {path} --guarded")), Ok(true));
@@ -350,7 +383,7 @@ mod tests {
             assert_eq!(protected(&format!("--file {path}")), Ok(expected));
             assert_eq!(protected(&format!("--file {path} --protected")), Ok(true));
             // false is no wish
-            let refused = protected(&format!("--file {path} --cpus 2")).is_err();
+            let refused = protected(&format!("--file {path} --cpuset 2")).is_err();
             assert_eq!(refused, expected);
         }
         let error = protected("--protected").unwrap_err();

@@ -1,0 +1,300 @@
+//! Which CPUs a partition gets.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use crate::device::{self, Device, Kind};
+use crate::error::{Error, Result};
+use crate::lookup::OrRefuse;
+use crate::{cpulist, output, smt};
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cpus {
+    /// These, as Linux numbers them.
+    List(Vec<u32>),
+    /// So many, whichever are best.
+    Count(u32),
+}
+
+/// The CPUs' numbers, those of `Count` chosen by what the host has free.
+///
+/// Whole cores that are neighbours, of one node that has `memory` bytes free if there is one, and
+/// those with the highest numbers. Never a core of which the host keeps a CPU: the first one, those
+/// that cannot go offline, and those shared with real-time programs. `root` is `/` but in tests.
+pub fn choose(root: &Path, device: &dyn Device, cpus: &Cpus, memory: u64) -> Result<Vec<u32>> {
+    let wanted = match cpus {
+        Cpus::List(list) => return Ok(list.clone()),
+        Cpus::Count(wanted) => *wanted as usize,
+    };
+    let list = device::all(device).or_refuse("cannot list the partitions")?;
+    let shared: Vec<u32> = list
+        .iter()
+        .filter(|s| s.kind == Kind::Rt)
+        .flat_map(|s| s.cpus.clone())
+        .collect();
+    let cores = free_cores(root, &shared);
+    let mut nodes: BTreeMap<u32, Vec<&Core>> = BTreeMap::new();
+    for core in &cores {
+        nodes.entry(core.node).or_default().push(core);
+    }
+    let (roomy, tight): (Vec<u32>, Vec<u32>) = nodes
+        .keys()
+        .rev()
+        .partition(|node| free_memory(root, **node) >= memory);
+    let all = cores.iter().collect();
+    let places = roomy
+        .iter()
+        .chain(&tight)
+        .filter_map(|node| nodes.get(node));
+    places
+        .chain(std::iter::once(&all))
+        .find_map(|cores| neighbours(cores, wanted))
+        .ok_or_else(|| too_many(&cores, wanted))
+}
+
+/// The threads of one core that can be taken together.
+#[derive(Debug)]
+struct Core {
+    cpus: Vec<u32>,
+    node: u32,
+}
+
+/// By number of their first CPU.
+fn free_cores(root: &Path, shared: &[u32]) -> Vec<Core> {
+    let online = read_list(root, "sys/devices/system/cpu/online");
+    let mut cores: BTreeMap<Vec<u32>, Core> = BTreeMap::new();
+    for cpu in &online {
+        let mut threads = smt::threads(root, *cpu);
+        threads.sort_unstable();
+        let node = node_of(root, *cpu);
+        let cpus = threads.clone();
+        cores.entry(threads).or_insert(Core { cpus, node });
+    }
+    let can_go = |cpu: &u32| {
+        let switch = format!("sys/devices/system/cpu/cpu{cpu}/online");
+        root.join(switch).exists() && online.first() != Some(cpu) && !shared.contains(cpu)
+    };
+    let cores = cores.into_values();
+    cores.filter(|core| core.cpus.iter().all(can_go)).collect()
+}
+
+/// Cores that follow each other and have just so many CPUs, those with the highest numbers.
+fn neighbours(cores: &[&Core], wanted: usize) -> Option<Vec<u32>> {
+    (1..=cores.len()).rev().find_map(|end| {
+        let mut cpus = Vec::new();
+        for core in cores.get(..end)?.iter().rev() {
+            cpus.extend(&core.cpus);
+            if cpus.len() >= wanted {
+                break;
+            }
+        }
+        cpus.sort_unstable();
+        (cpus.len() == wanted).then_some(cpus)
+    })
+}
+
+fn too_many(cores: &[Core], wanted: usize) -> Error {
+    let free: Vec<u32> = {
+        let mut free: Vec<u32> = cores.iter().flat_map(|core| core.cpus.clone()).collect();
+        free.sort_unstable();
+        free
+    };
+    let what = format!(
+        "cannot take {wanted} CPU{}",
+        if wanted == 1 { "" } else { "s" }
+    );
+    if free.is_empty() {
+        return Error::new(format!("{what}: the host has none to spare"))
+            .hint("`shimos ls` shows who has CPUs");
+    }
+    if free.len() < wanted {
+        return Error::new(format!(
+            "{what}: the host has {} to spare, {}",
+            free.len(),
+            cpulist::named(&free)
+        ))
+        .hint("ask for fewer; `shimos ls` shows who has CPUs");
+    }
+    Error::new(format!(
+        "{what}: that is no number of whole cores, and two kernels would share one"
+    ))
+    .hint(format!(
+        "try --cpus {}, or name them: --cpuset {}",
+        wanted + 1,
+        cpulist::show(free.get(..wanted).unwrap_or_default())
+    ))
+}
+
+fn read_list(root: &Path, path: &str) -> Vec<u32> {
+    let text = fs::read_to_string(root.join(path)).unwrap_or_default();
+    cpulist::parse(text.trim()).unwrap_or_default()
+}
+
+/// The CPU's directory has a link to its node; without nodes all are in the first.
+fn node_of(root: &Path, cpu: u32) -> u32 {
+    let folder = root.join(format!("sys/devices/system/cpu/cpu{cpu}"));
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut numbers = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        name.strip_prefix("node")?.parse().ok()
+    });
+    numbers.next().unwrap_or(0)
+}
+
+/// Bytes; as good as endless where nothing is said of nodes.
+fn free_memory(root: &Path, node: u32) -> u64 {
+    let path = format!("sys/devices/system/node/node{node}/meminfo");
+    let Ok(text) = fs::read_to_string(root.join(path)) else {
+        return u64::MAX;
+    };
+    let line = text.lines().find(|line| line.contains("MemFree:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
+    kib.unwrap_or(0).saturating_mul(1024)
+}
+
+pub fn warn_of_split_cores(cpus: &[u32]) {
+    for threads in smt::split_cores(Path::new("/"), cpus) {
+        output::note(format_args!(
+            "warning: CPUs {threads} are threads of one core, and two kernels would share it: take them together"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::{self, Fake};
+
+    /// A machine with these cores, each with the node that it is in; all CPUs but the first can go.
+    fn machine(cores: &[(&str, u32)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: String, text: &str| {
+            let path = root.path().join("sys/devices/system").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let mut online = Vec::new();
+        for (threads, node) in cores {
+            for cpu in cpulist::parse(threads).unwrap() {
+                write(
+                    format!("cpu/cpu{cpu}/topology/thread_siblings_list"),
+                    threads,
+                );
+                write(format!("cpu/cpu{cpu}/node{node}/x"), "");
+                if cpu != 0 {
+                    write(format!("cpu/cpu{cpu}/online"), "1\n");
+                }
+                online.push(cpu);
+            }
+            write(
+                format!("node/node{node}/meminfo"),
+                &format!(
+                    "Node {node} MemTotal: 9 kB\nNode {node} MemFree:  {} kB\n",
+                    1 << 20
+                ),
+            );
+        }
+        online.sort_unstable();
+        write("cpu/online".into(), &cpulist::show(&online));
+        root
+    }
+
+    fn on(cores: &[(&str, u32)], fake: &Fake, count: u32, memory: u64) -> Result<String> {
+        let root = machine(cores);
+        choose(root.path(), fake, &Cpus::Count(count), memory).map(|cpus| cpulist::show(&cpus))
+    }
+
+    const SINGLE: [(&str, u32); 4] = [("0", 0), ("1", 0), ("2", 0), ("3", 0)];
+    const PAIRS: [(&str, u32); 4] = [("0,4", 0), ("1,5", 0), ("2,6", 0), ("3,7", 0)];
+
+    fn chosen(cores: &[(&str, u32)], count: u32) -> String {
+        match on(cores, &Fake::default(), count, 1 << 30) {
+            Ok(cpus) => cpus,
+            Err(Error::Failed { message, hint }) => format!("{message}; {}", hint.unwrap()),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn named_ones_are_taken_as_they_are() {
+        let list = Cpus::List(vec![7, 0]);
+        let root = Path::new("/nonexistent");
+        assert_eq!(choose(root, &Fake::default(), &list, 1), Ok(vec![7, 0]));
+    }
+
+    #[test]
+    fn the_last_ones_and_never_the_first() {
+        assert_eq!(chosen(&SINGLE, 1), "3");
+        assert_eq!(chosen(&SINGLE, 2), "2-3");
+        assert_eq!(chosen(&SINGLE, 3), "1-3");
+        assert_eq!(
+            chosen(&SINGLE, 4),
+            "cannot take 4 CPUs: the host has 3 to spare, CPUs 1-3; ask for fewer; `shimos ls` shows who has CPUs"
+        );
+        assert_eq!(
+            chosen(&SINGLE[..1], 1),
+            "cannot take 1 CPU: the host has none to spare; `shimos ls` shows who has CPUs"
+        );
+    }
+
+    #[test]
+    fn one_core_stays_even_if_every_cpu_could_go() {
+        let root = machine(&SINGLE);
+        fs::write(root.path().join("sys/devices/system/cpu/cpu0/online"), "1").unwrap();
+        let of = |count| choose(root.path(), &Fake::default(), &Cpus::Count(count), 1);
+        assert_eq!(of(3), Ok(vec![1, 2, 3]));
+        assert!(of(4).is_err());
+        fs::remove_file(root.path().join("sys/devices/system/cpu/cpu3/online")).unwrap();
+        assert_eq!(of(2), Ok(vec![1, 2]), "one that cannot go offline");
+    }
+
+    #[test]
+    fn whole_cores() {
+        assert_eq!(chosen(&PAIRS, 2), "3,7");
+        assert_eq!(chosen(&PAIRS, 4), "2-3,6-7");
+        assert_eq!(chosen(&PAIRS, 6), "1-3,5-7");
+        assert_eq!(
+            chosen(&PAIRS, 3),
+            "cannot take 3 CPUs: that is no number of whole cores, and two kernels would share one; try --cpus 4, or name them: --cpuset 1-3"
+        );
+        // some cores have one thread only
+        let mixed = [("0-1", 0), ("2-3", 0), ("4-5", 0), ("6", 0), ("7", 0)];
+        assert_eq!(chosen(&mixed, 2), "6-7");
+        assert_eq!(chosen(&mixed, 3), "4-6");
+        assert_eq!(chosen(&mixed, 4), "4-7");
+        assert_eq!(chosen(&mixed, 6), "2-7");
+    }
+
+    #[test]
+    fn one_node_with_room_for_the_memory() {
+        let nodes = [("0", 0), ("1", 0), ("2", 0), ("3", 1), ("4", 1)];
+        assert_eq!(chosen(&nodes, 2), "3-4");
+        assert_eq!(chosen(&nodes, 3), "2-4", "no node has so many");
+        let root = machine(&nodes);
+        let small = "Node 1 MemTotal: 9 kB\nNode 1 MemFree:  1024 kB\n";
+        fs::write(
+            root.path().join("sys/devices/system/node/node1/meminfo"),
+            small,
+        )
+        .unwrap();
+        let of = |count, memory| {
+            choose(root.path(), &Fake::default(), &Cpus::Count(count), memory).unwrap()
+        };
+        assert_eq!(of(2, 1 << 20), [3, 4]);
+        assert_eq!(of(2, 2 << 20), [1, 2]);
+        assert_eq!(of(2, 2 << 30), [3, 4], "it fits nowhere: as near as can be");
+    }
+
+    #[test]
+    fn not_the_core_of_a_real_time_program() {
+        let fake = Fake::default();
+        fake.add(device::Status {
+            cpus: vec![3],
+            ..fake::rt_status("ctl")
+        });
+        assert_eq!(on(&SINGLE, &fake, 2, 1), Ok("1-2".into()));
+        assert_eq!(on(&PAIRS, &fake, 2, 1), Ok("2,6".into()));
+    }
+}
