@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -197,13 +198,20 @@ def test_illegal_steps(machine: Machine) -> None:
 
 def test_configuration_file(machine: Machine) -> None:
     machine.put("/tmp/bad.toml", b'name="web"\ncpuset="2"\nmemory="512M"\ncolour="red"\n')
-    refused(machine, "shimos run --file /tmp/bad.toml", "colour")
+    refused(machine, "shimos run --file /tmp/bad.toml", "line 4", "no key 'colour'")
+    machine.put("/tmp/bad.toml", b'cpus="2-3"\n')
+    refused(machine, "shimos run web --file /tmp/bad.toml", "line 1", 'cpuset = "2-3"')
+    machine.put("/tmp/bad.toml", b'[[disk]]\npaht="/dev/vdb"\n')
+    refused(machine, "shimos run web --file /tmp/bad.toml", "line 2", "did you mean 'path'?")
+    machine.put("/tmp/bad.toml", b'disks=["/dev/vdb"]\n')
+    refused(machine, "shimos run web --file /tmp/bad.toml", "[[disk]] with path")
     machine.put("/tmp/broken.toml", b"name = \n")
     refused(machine, "shimos run --file /tmp/broken.toml", "broken.toml")
     good = f'name="web"\ncpuset="2"\nmemory="{MEMORY}"\nkernel="{machine.vmlinuz("6.1")}"\ninitrd="{LAB_INITRD}"\n'
-    machine.put("/tmp/web.toml", good.encode())
+    machine.put("/tmp/web.toml", f"{good}[[net]]\np2p=true\n".encode())
     machine.run("shimos run --file /tmp/web.toml", timeout=120)
     assert show(machine)["cpus"] == [2]
+    assert json.loads(machine.run("shimos devices --json").output)[0]["name"] == "shm-web0"
     remove(machine)
 
 

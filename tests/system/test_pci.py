@@ -141,7 +141,7 @@ def test_several_devices(machine: Machine) -> None:
     devices = [SLOW_DISK, DISK, NIC, NIC2]
     config = (
         f'name="web"\ncpuset="2-3"\nmemory="512M"\nkernel="{machine.vmlinuz("6.12")}"\n'
-        f'initrd="{LAB_INITRD}"\npci={devices}\n'
+        f'initrd="{LAB_INITRD}"\n' + "".join(f'[[pci]]\naddress="{device}"\n' for device in devices)
     )
     machine.put("/tmp/web.toml", config.encode())
     disks = [disk_of(machine, d) for d in (SLOW_DISK, DISK)]

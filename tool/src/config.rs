@@ -1,4 +1,6 @@
-//! TOML files that keep a partition's settings: `shimos run --file web.toml`.
+//! TOML files that keep a partition's settings: `shimos start web`, `shimos run --file web.toml`.
+
+mod tables;
 
 use std::path::{Path, PathBuf};
 
@@ -9,6 +11,9 @@ use crate::budget::{self, Budget};
 use crate::devices::spec;
 use crate::error::{Error, IoContext, Result};
 use crate::{cpulist, name, pci, size};
+
+/// Jaro's measure of keys that one may have been taken for the other, as clap has it for options.
+const NEAR: f64 = 0.7;
 
 /// All keys are optional in the file; the command line goes first.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -32,11 +37,12 @@ pub struct Config {
     pub initrd: Option<PathBuf>,
     pub cmdline: Option<String>,
     pub on_reboot: Option<OnReboot>,
-    /// As for `--disk` and `--net`.
-    pub disks: Option<Vec<String>>,
-    pub nets: Option<Vec<String>>,
-    /// As for `--pci`.
-    pub pci: Option<Vec<String>>,
+    #[serde(default)]
+    pub disk: Vec<tables::Disk>,
+    #[serde(default)]
+    pub net: Vec<tables::Net>,
+    #[serde(default)]
+    pub pci: Vec<tables::Pci>,
 }
 
 impl Config {
@@ -59,25 +65,23 @@ impl Config {
     }
 
     pub fn disks(&self) -> Result<Vec<spec::Disk>> {
-        specs("disks", self.disks.as_deref(), spec::disk)
+        specs("disk", &self.disk, tables::Disk::spec)
     }
 
     pub fn nets(&self) -> Result<Vec<spec::Net>> {
-        specs("nets", self.nets.as_deref(), spec::net)
+        specs("net", &self.net, tables::Net::spec)
     }
 
     pub fn pci(&self) -> Result<Vec<pci::Address>> {
-        specs("pci", self.pci.as_deref(), pci::parse)
+        specs("pci", &self.pci, tables::Pci::spec)
     }
 }
 
-fn specs<T>(
-    key: &str,
-    list: Option<&[String]>,
-    parse: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>> {
-    let parse = |text: &String| parse(text).map_err(|e| Error::new(format!("{key}: {e}")));
-    list.unwrap_or_default().iter().map(parse).collect()
+fn specs<T, S>(key: &str, tables: &[T], spec: impl Fn(&T) -> Result<S, String>) -> Result<Vec<S>> {
+    let spec = |(number, table)| {
+        spec(table).map_err(|e| Error::new(format!("[[{key}]] number {number}: {e}")))
+    };
+    (1..).zip(tables).map(spec).collect()
 }
 
 /// `cpus` was a list once, which has a key of its own.
@@ -131,7 +135,7 @@ fn parse(text: &str) -> Result<Config> {
             .span()
             .and_then(|span| text.get(..span.start))
             .map(|before| before.matches('\n').count() + 1);
-        let what = e.message().lines().collect::<Vec<_>>().join(" ");
+        let what = in_our_words(e.message());
         Error::new(match line {
             Some(line) => format!("line {line}: {what}"),
             None => what,
@@ -171,6 +175,27 @@ fn parse(text: &str) -> Result<Config> {
     Ok(config)
 }
 
+/// What the parser says, but for keys and forms that it does not know.
+fn in_our_words(message: &str) -> String {
+    // unknown field `cpu`, expected one of `name`, `cpus`
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    match quoted.as_slice() {
+        ["disks" | "nets", ..] => tables::FORMS.into(),
+        [unknown, known @ ..] if message.starts_with("unknown field") => {
+            let near = |key: &&&str| strsim::jaro(unknown, key);
+            let nearest = known.iter().max_by(|a, b| near(a).total_cmp(&near(b)));
+            match nearest.filter(|key| near(key) > NEAR) {
+                Some(key) => format!("there is no key '{unknown}': did you mean '{key}'?"),
+                None => format!("there is no key '{unknown}', only {}", known.join(", ")),
+            }
+        }
+        _ if message.contains("expected struct") || message.contains("expected a sequence") => {
+            tables::FORMS.into()
+        }
+        _ => message.lines().collect::<Vec<_>>().join(" "),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,15 +205,43 @@ mod tests {
         let config = parse(
             "# web\nname = \"web\"\ncpuset = \"2-3\"\nmemory = \"1G\"\nkernel = \"/boot/k\"\n\
              initrd = \"/boot/i\"\ncmdline = \"quiet\"\non_reboot = \"restart\"\n\
-             disks = [\"/dev/vdb\", \"root.img,ro\"]\nnets = [\"br0\"]\n",
+             [[disk]]\npath = \"/dev/vdb\"\n[[disk]]\npath = \"root.img\"\nro = true\n\
+             [[net]]\nbridge = \"br0\"\n[[pci]]\naddress = \"01:00.0\"\n",
         )
         .unwrap();
         assert_eq!(config.name.as_deref(), Some("web"));
         assert_eq!(config.on_reboot, Some(OnReboot::Restart));
         assert!(config.disks().unwrap()[1].read_only);
         assert_eq!(config.nets().unwrap().len(), 1);
+        assert_eq!(config.pci(), Ok(vec![pci::parse("01:00.0").unwrap()]));
         assert_eq!(parse("").unwrap(), Config::default());
         assert!(Config::default().disks().unwrap().is_empty());
+    }
+
+    const DOCUMENT: &str = include_str!("../../docs/configuration.md");
+
+    #[test]
+    fn the_documents_example() {
+        let (_, example) = DOCUMENT.split_once("```toml\n").unwrap();
+        let config = parse(example.split("```").next().unwrap()).unwrap();
+        assert_eq!((config.cpus, config.disk.len()), (Some(2), 1));
+    }
+
+    #[test]
+    fn the_document_has_all_keys() {
+        for text in [
+            "x = 1",
+            "[[disk]]\nx = 1",
+            "[[net]]\nx = 1",
+            "[[pci]]\nx = 1",
+        ] {
+            let error = parse(text).unwrap_err().to_string();
+            let (_, keys) = error.split_once("only ").unwrap();
+            for key in keys.split(", ") {
+                let named = DOCUMENT.contains(&format!("`{key}`"));
+                assert!(named || DOCUMENT.contains(&format!("`[[{key}]]`")), "{key}");
+            }
+        }
     }
 
     #[test]
@@ -196,8 +249,23 @@ mod tests {
         for (text, words) in [
             (
                 "cpu = \"2\"",
-                &["line 1", "unknown field `cpu`", "`cpus`", "`on_reboot`"][..],
+                &["line 1", "no key 'cpu'", "did you mean 'cpus'?"][..],
             ),
+            ("colour = \"red\"", &["no key 'colour', only name, cpus, "]),
+            ("on-reboot = \"stop\"", &["did you mean 'on_reboot'?"]),
+            (
+                "[[disk]]\npath = \"a\"\nread = true\nsiez = \"1M\"",
+                &["line 3", "no key 'read', only path, ro, "],
+            ),
+            (
+                "[[disk]]\npath = \"a\"\nsiez = \"1M\"",
+                &["did you mean 'size'?"],
+            ),
+            (
+                "[[net]]\nbrige = \"a\"",
+                &["line 2", "did you mean 'bridge'?"],
+            ),
+            ("[[disk]]\nro = true", &["line 1", "path"]),
             ("name = \"web\"\nmemory = 5", &["line 2", "string"]),
             ("name = \"a b\"", &["letters"]),
             ("cpuset = \"3-2\"", &["cpuset", "backwards"]),
@@ -225,11 +293,14 @@ mod tests {
             ("watch = \"a/b\"", &["watch = \"a/b\""]),
             ("on_change = \"maybe\"", &["maybe", "restart"]),
             ("memory = \"1X\"", &["memory", "unit"]),
-            ("disks = [\"a,rw\"]", &["disks", "'rw' is no option"]),
-            ("disks = \"a\"", &["line 1", "sequence"]),
-            ("nets = [\"\"]", &["nets", "no bridge"]),
+            ("\ndisks = [\"a,ro\"]", &["line 2", "[[disk]] with path"]),
+            ("nets = [\"br0\"]", &["line 1", "[[net]] with bridge"]),
+            ("pci = [\"01:00.0\"]", &["line 1", "[[pci]] with address"]),
+            ("disk = \"a\"", &["line 1", "[[disk]] with path"]),
+            ("[disk]\npath = \"a\"", &["line 1", "[[disk]] with path"]),
+            ("[[net]]\nqueues = 1", &["[[net]] number 1", "p2p = true"]),
             ("on_reboot = \"maybe\"", &["maybe", "restart"]),
-            ("pci = [\"eth0\"]", &["pci", "eth0"]),
+            ("[[pci]]\naddress = \"eth0\"", &["[[pci]] number 1", "eth0"]),
             ("name = ", &["line 1"]),
         ] {
             let error = parse(text).unwrap_err().to_string();

@@ -25,6 +25,41 @@ pub struct Disk {
 }
 
 impl Disk {
+    /// All of it, without limits.
+    pub fn new(path: &Path) -> Self {
+        Disk {
+            path: path.into(),
+            read_only: false,
+            queues: 0,
+            limit: Limit::default(),
+            size: None,
+        }
+    }
+
+    /// Set an option as it is written.
+    pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), String> {
+        match (key, value) {
+            ("ro", None) => self.read_only = true,
+            ("queues", Some(value)) => self.queues = queues(value, MAX_DISK_QUEUES)?,
+            ("iops", Some(value)) => self.limit.iops = Some(iops(value)?),
+            ("bw", Some(value)) => {
+                let value = value.strip_suffix("/s").unwrap_or(value);
+                self.limit.bytes = Some(size::parse(value)?);
+            }
+            ("size", Some(value)) => self.size = Some(sectors(value)?),
+            ("ro", Some(_)) => return Err("'ro' takes no value".into()),
+            ("queues" | "iops" | "bw" | "size", None) => {
+                return Err(format!("'{key}' needs a value: {key}=…"));
+            }
+            _ => {
+                return Err(format!(
+                    "'{key}' is no option of a disk: there are ro, queues=, iops=, bw= and size= (a path cannot have a comma here)"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The path as it was written.
     pub fn name(&self) -> String {
         self.path.display().to_string()
@@ -59,6 +94,44 @@ pub struct Net {
     pub name: Option<String>,
 }
 
+impl Net {
+    /// In a bridge, or point to point.
+    pub fn new(bridge: Option<&str>) -> Result<Self, String> {
+        if let Some(name) = bridge {
+            ifname::check(name).map_err(|why| format!("bridge '{name}': {why}"))?;
+        }
+        Ok(Net {
+            bridge: bridge.map(String::from),
+            mac: Mac::default(),
+            queues: 0,
+            mtu: 0,
+            name: None,
+        })
+    }
+
+    /// Set an option as it is written.
+    pub fn set(&mut self, key: &str, value: Option<&str>) -> Result<(), String> {
+        match (key, value) {
+            ("mac", Some(value)) => self.mac = mac(value)?,
+            ("queues", Some(value)) => self.queues = queues(value, MAX_NET_QUEUES)?,
+            ("mtu", Some(value)) => self.mtu = mtu(value)?,
+            ("name", Some(value)) => {
+                ifname::check_pattern(value).map_err(|why| format!("name '{value}': {why}"))?;
+                self.name = Some(value.into());
+            }
+            ("mac" | "queues" | "mtu" | "name", None) => {
+                return Err(format!("'{key}' needs a value: {key}=…"));
+            }
+            _ => {
+                return Err(format!(
+                    "'{key}' is no option of a network: there are mac=, queues=, mtu= and name="
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Everything that one command shares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
@@ -72,7 +145,7 @@ impl Wanted {
     }
 }
 
-/// For clap and the TOML file.
+/// For clap.
 pub fn disk(text: &str) -> Result<Disk, String> {
     let mut words = text.split(',');
     let path = words.next().unwrap_or_default();
@@ -81,38 +154,15 @@ pub fn disk(text: &str) -> Result<Disk, String> {
             "'{text}' names no disk: write /dev/vdb or disk.img, then options"
         ));
     }
-    let mut disk = Disk {
-        path: Path::new(path).into(),
-        read_only: false,
-        queues: 0,
-        limit: Limit::default(),
-        size: None,
-    };
+    let mut disk = Disk::new(Path::new(path));
     for word in words {
-        match option(word) {
-            ("ro", None) => disk.read_only = true,
-            ("queues", Some(value)) => disk.queues = queues(value, MAX_DISK_QUEUES)?,
-            ("iops", Some(value)) => disk.limit.iops = Some(iops(value)?),
-            ("bw", Some(value)) => {
-                let value = value.strip_suffix("/s").unwrap_or(value);
-                disk.limit.bytes = Some(size::parse(value)?);
-            }
-            ("size", Some(value)) => disk.size = Some(sectors(value)?),
-            ("ro", Some(_)) => return Err("'ro' takes no value".into()),
-            ("queues" | "iops" | "bw" | "size", None) => {
-                return Err(format!("'{word}' needs a value: {word}=…"));
-            }
-            _ => {
-                return Err(format!(
-                    "'{word}' is no option of a disk: there are ro, queues=, iops=, bw= and size= (a path cannot have a comma)"
-                ));
-            }
-        }
+        let (key, value) = option(word);
+        disk.set(key, value)?;
     }
     Ok(disk)
 }
 
-/// For clap and the TOML file.
+/// For clap.
 pub fn net(text: &str) -> Result<Net, String> {
     let mut words = text.split(',');
     let bridge = words.next().unwrap_or_default();
@@ -121,38 +171,10 @@ pub fn net(text: &str) -> Result<Net, String> {
             "'{text}' names no bridge: write br0, or {POINT_TO_POINT} for a device of its own, then options"
         ));
     }
-    let bridge = match bridge {
-        POINT_TO_POINT => None,
-        name => {
-            ifname::check(name).map_err(|why| format!("bridge '{name}': {why}"))?;
-            Some(name.to_string())
-        }
-    };
-    let mut net = Net {
-        bridge,
-        mac: Mac::default(),
-        queues: 0,
-        mtu: 0,
-        name: None,
-    };
+    let mut net = Net::new((bridge != POINT_TO_POINT).then_some(bridge))?;
     for word in words {
-        match option(word) {
-            ("mac", Some(value)) => net.mac = mac(value)?,
-            ("queues", Some(value)) => net.queues = queues(value, MAX_NET_QUEUES)?,
-            ("mtu", Some(value)) => net.mtu = mtu(value)?,
-            ("name", Some(value)) => {
-                ifname::check_pattern(value).map_err(|why| format!("name '{value}': {why}"))?;
-                net.name = Some(value.into());
-            }
-            ("mac" | "queues" | "mtu" | "name", None) => {
-                return Err(format!("'{word}' needs a value: {word}=…"));
-            }
-            _ => {
-                return Err(format!(
-                    "'{word}' is no option of a network: there are mac=, queues=, mtu= and name="
-                ));
-            }
-        }
+        let (key, value) = option(word);
+        net.set(key, value)?;
     }
     Ok(net)
 }

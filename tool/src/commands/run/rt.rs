@@ -82,9 +82,9 @@ fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
     let written = [
         ("initrd", file.initrd.is_some()),
         ("cmdline", file.cmdline.is_some()),
-        ("pci", file.pci.is_some()),
-        ("disks", file.disks.is_some()),
-        ("nets", file.nets.is_some()),
+        ("pci", !file.pci.is_empty()),
+        ("disk", !file.disk.is_empty()),
+        ("net", !file.net.is_empty()),
         ("guarded", file.guarded == Some(true)),
     ];
     first(&given, &written, args)

@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn file_and_command_line_together() {
         let file = file(
-            "name='db'\ncpuset='1'\nmemory='2G'\ncmdline='quiet'\non_reboot='restart'\npci=['01:00.0']\n",
+            "name='db'\ncpuset='1'\nmemory='2G'\ncmdline='quiet'\non_reboot='restart'\n[[pci]]\naddress='01:00.0'\n",
         );
         let path = file.path().display();
         let w = wish(&format!("--file {path} --cpuset 3")).unwrap();
@@ -282,7 +282,8 @@ mod tests {
 
     #[test]
     fn devices_from_file_and_command_line() {
-        let file = file("disks=['/dev/vdb','a,ro']\nnets=['br0']\n");
+        let file =
+            file("[[disk]]\npath='/dev/vdb'\n[[disk]]\npath='a'\nro=true\n[[net]]\nbridge='br0'\n");
         let line = format!(
             "web --cpuset 1 --memory 1G --file {}",
             file.path().display()
@@ -424,9 +425,9 @@ mod tests {
             ("", "--net br0", "--net"),
             ("initrd='/i'", "", "initrd in FILE"),
             ("cmdline='quiet'", "", "cmdline in FILE"),
-            ("pci=['01:00.0']", "", "pci in FILE"),
-            ("disks=['a']", "", "disks in FILE"),
-            ("nets=['br0']", "", "nets in FILE"),
+            ("[[pci]]\naddress='01:00.0'", "", "pci in FILE"),
+            ("[[disk]]\npath='a'", "", "disk in FILE"),
+            ("[[net]]\nbridge='br0'", "", "net in FILE"),
         ] {
             assert_eq!(
                 with(text, options),

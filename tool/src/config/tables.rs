@@ -1,0 +1,153 @@
+//! What a file says of disks, networks and PCI devices: `[[disk]]`, `[[net]]`, `[[pci]]`.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use crate::devices::spec;
+use crate::pci;
+
+/// For who writes something else.
+pub const FORMS: &str = "disks, networks and PCI devices are tables: [[disk]] with path = \"/dev/vdb\", \
+     [[net]] with bridge = \"br0\", [[pci]] with address = \"0000:01:00.0\"";
+
+/// As for `--disk`.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    path: PathBuf,
+    #[serde(default)]
+    ro: bool,
+    queues: Option<i64>,
+    iops: Option<i64>,
+    bw: Option<String>,
+    size: Option<String>,
+}
+
+impl Disk {
+    pub fn spec(&self) -> Result<spec::Disk, String> {
+        if self.path.as_os_str().is_empty() {
+            return Err("the path is empty".into());
+        }
+        let mut disk = spec::Disk::new(&self.path);
+        disk.read_only = self.ro;
+        for (key, value) in [
+            ("queues", self.queues.map(|n| n.to_string())),
+            ("iops", self.iops.map(|n| n.to_string())),
+            ("bw", self.bw.clone()),
+            ("size", self.size.clone()),
+        ] {
+            if let Some(value) = value {
+                disk.set(key, Some(&value))?;
+            }
+        }
+        Ok(disk)
+    }
+}
+
+/// As for `--net`.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Net {
+    bridge: Option<String>,
+    #[serde(default)]
+    p2p: bool,
+    mac: Option<String>,
+    queues: Option<i64>,
+    mtu: Option<i64>,
+    name: Option<String>,
+}
+
+impl Net {
+    pub fn spec(&self) -> Result<spec::Net, String> {
+        if self.bridge.is_some() == self.p2p {
+            return Err(
+                "write either bridge = \"br0\", or p2p = true for a device of its own".into(),
+            );
+        }
+        let mut net = spec::Net::new(self.bridge.as_deref())?;
+        for (key, value) in [
+            ("mac", self.mac.clone()),
+            ("queues", self.queues.map(|n| n.to_string())),
+            ("mtu", self.mtu.map(|n| n.to_string())),
+            ("name", self.name.clone()),
+        ] {
+            if let Some(value) = value {
+                net.set(key, Some(&value))?;
+            }
+        }
+        Ok(net)
+    }
+}
+
+/// As for `--pci`.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pci {
+    address: String,
+}
+
+impl Pci {
+    pub fn spec(&self) -> Result<pci::Address, String> {
+        pci::parse(&self.address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(text: &str) -> Result<spec::Disk, String> {
+        toml::from_str::<Disk>(text).unwrap().spec()
+    }
+
+    fn net(text: &str) -> Result<spec::Net, String> {
+        toml::from_str::<Net>(text).unwrap().spec()
+    }
+
+    #[test]
+    fn a_table_says_what_an_option_says() {
+        let table = "path = 'a'\nro = true\nqueues = 2\niops = 500\nbw = '20M'\nsize = '1M'";
+        let option = "a,ro,queues=2,iops=500,bw=20M,size=1M";
+        assert_eq!(disk(table), spec::disk(option));
+        assert_eq!(disk("path = 'a'"), spec::disk("a"));
+        let table =
+            "bridge = 'br0'\nmac = '02:00:00:00:00:01'\nqueues = 2\nmtu = 9000\nname = 'w%d'";
+        let option = "br0,mac=02:00:00:00:00:01,queues=2,mtu=9000,name=w%d";
+        assert_eq!(net(table), spec::net(option));
+        assert_eq!(net("p2p = true"), spec::net("p2p"));
+        let pci = toml::from_str::<Pci>("address = '01:00.0'").unwrap();
+        assert_eq!(pci.spec(), pci::parse("01:00.0"));
+    }
+
+    #[test]
+    fn a_path_with_a_comma() {
+        assert_eq!(disk("path = 'a,ro'").unwrap().name(), "a,ro");
+        assert!(!disk("path = 'a,ro'").unwrap().read_only);
+    }
+
+    #[test]
+    fn what_makes_no_sense() {
+        for (text, word) in [
+            ("path = ''", "empty"),
+            ("path = 'a'\nqueues = 9", "1 to 8"),
+            ("path = 'a'\nqueues = -1", "1 to 8"),
+            ("path = 'a'\niops = 0", "1 or more"),
+            ("path = 'a'\nbw = '1X'", "unit"),
+            ("path = 'a'\nsize = '100'", "512"),
+        ] {
+            let error = disk(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+        for (text, word) in [
+            ("", "p2p = true"),
+            ("bridge = 'br0'\np2p = true", "either"),
+            ("bridge = ''", "bridge"),
+            ("bridge = 'br0'\nmtu = 1", "mtu=1"),
+            ("bridge = 'br0'\nmac = 'x'", "mac"),
+        ] {
+            let error = net(text).unwrap_err();
+            assert!(error.contains(word), "{text}: {error}");
+        }
+    }
+}
