@@ -84,7 +84,7 @@ def _head(directory: Path, commit: str) -> str:
         "Ratios are times native Linux' speed in the same run: 1.00 is native, more is faster, whatever the unit."
         " Figures are medians, the middle half of the runs in brackets; \\* marks a difference to native that"
         f" Welch's test finds significant at {statistics.LEVEL:.0%}, as in the papers. Papers: SHIMOS 2008 and 2009 (see"
-        " README), real hardware, their ratio to native Linux unless it says otherwise.",
+        " docs/performance.md), real hardware, their ratio to native Linux unless it says otherwise.",
         "",
         f"Commit {commit}. All of it again: `./bench/run`.",
     ]
