@@ -59,7 +59,7 @@ def section(machine: Machine) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def test_not_loaded(machine: Machine) -> None:
-    refused(machine, f"{RUN} {BASIC} 1", "shimos_kml is not loaded", "modprobe shimos_kml", status=1)
+    refused(machine, f"{RUN} {BASIC} 1", "shimos_kml is not loaded", "modprobe shimos_kml", status=125)
     assert status(machine) == {"loaded": False}
     assert "modprobe shimos_kml" in machine.run("shimos trust status").output
 
@@ -139,20 +139,22 @@ def test_last_refusal(loaded: Machine) -> None:
     loaded.run(f"rm {TRUSTED}/bad")
 
 
-#: By name, what the refusal must say.
+#: By name, what the refusal must say and the exit code, which is the one of env.
 NO_PROGRAMS = {
-    "no-such-program": ("no program 'no-such-program' in PATH", "spelling"),
-    "/no/where": ("/no/where", "No such file"),
-    "/usr": ("/usr is a directory",),
-    "/etc/passwd": ("not executable", "chmod +x"),
-    "''": ("empty",),
-    "/dev/null": ("device",),
+    "no-such-program": (("no program 'no-such-program' in PATH", "spelling"), 127),
+    "/no/where": (("/no/where", "No such file"), 127),
+    "/usr": (("/usr is a directory",), 126),
+    "/etc/passwd": (("not executable", "chmod +x"), 126),
+    "''": (("empty",), 127),
+    "/dev/null": (("device",), 126),
 }
 
 
-@pytest.mark.parametrize(("program", "words"), NO_PROGRAMS.items(), ids=NO_PROGRAMS)
-def test_no_programs(loaded: Machine, program: str, words: tuple[str, ...]) -> None:
-    refused(loaded, f"{RUN} {program}", *words, status=1)
+@pytest.mark.parametrize(("program", "expected"), NO_PROGRAMS.items(), ids=NO_PROGRAMS)
+def test_no_programs(loaded: Machine, program: str, expected: tuple[tuple[str, ...], int]) -> None:
+    words, code = expected
+    refused(loaded, f"{RUN} {program}", *words, status=code)
+    assert loaded.run(f"env {program}", check=False).status == code
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_no_programs(loaded: Machine, program: str, words: tuple[str, ...]) -> N
     ids=["user", "without capability", "user namespace"],
 )
 def test_callers(loaded: Machine, caller: str, words: tuple[str, ...]) -> None:
-    assert "cpl" not in refused(loaded, f"{caller} {RUN} {BASIC} 1", *words, status=1)
+    assert "cpl" not in refused(loaded, f"{caller} {RUN} {BASIC} 1", *words, status=125)
 
 
 def test_status_is_for_root(loaded: Machine) -> None:
@@ -211,7 +213,7 @@ def test_files(loaded: Machine, place: str, make: str, caller: str, words: tuple
     """The tool says before what the gate would do, and the gate does it."""
     loaded.run(f"cd {place} && BASIC={BASIC} && {make}")
     before = status(loaded)["refused"]
-    assert "cpl" not in refused(loaded, f"{caller} {RUN} {place}/bad 1", *words, status=1)
+    assert "cpl" not in refused(loaded, f"{caller} {RUN} {place}/bad 1", *words, status=126)
     assert status(loaded)["refused"] == before, "it was not tried"
     assert loaded.run(f"{caller} {PROGRAMS}/kml_call exec {place}/bad 1").lines[0] == "cpl 3"
     after = status(loaded)
@@ -227,12 +229,12 @@ def test_what_is_no_objection(loaded: Machine, place: str) -> None:
 def test_scripts(loaded: Machine) -> None:
     """The interpreter would be what runs in kernel mode: that is to be said."""
     loaded.put("/tmp/script", b"#!/bin/bash\necho ran $1\n", 0o755)
-    refused(loaded, f"{RUN} /tmp/script", "is a script", "/bin/bash", f"{RUN} /bin/bash /tmp/script", status=1)
+    refused(loaded, f"{RUN} /tmp/script", "is a script", "/bin/bash", f"{RUN} /bin/bash /tmp/script", status=126)
     assert loaded.run(f"{RUN} /bin/bash /tmp/script x").lines == ["ran x"]
     loaded.put("/tmp/script", b"#!/usr/bin/env python3\n", 0o755)
-    refused(loaded, f"{RUN} /tmp/script", f"{RUN} python3 /tmp/script", status=1)
+    refused(loaded, f"{RUN} /tmp/script", f"{RUN} python3 /tmp/script", status=126)
     loaded.put("/tmp/script", b"just text\n", 0o755)
-    refused(loaded, f"{RUN} /tmp/script", "no ELF program", status=1)
+    refused(loaded, f"{RUN} /tmp/script", "no ELF program", status=126)
 
 
 def test_32_bit(loaded: Machine, place: str, tmp_path: Path) -> None:
@@ -241,7 +243,7 @@ def test_32_bit(loaded: Machine, place: str, tmp_path: Path) -> None:
     small = ("-nostdlib", "-static", "-s", "-Wl,-z,noseparate-code,--build-id=none")
     run("gcc", "-m32", *small, "-fno-asynchronous-unwind-tables", "-o", tmp_path / "exit", source)
     loaded.put(f"{place}/exit32", (tmp_path / "exit").read_bytes(), 0o755)
-    refused(loaded, f"{RUN} {place}/exit32", "32-bit", "x86-64", status=1)
+    refused(loaded, f"{RUN} {place}/exit32", "32-bit", "x86-64", status=126)
     assert loaded.run(f"{PROGRAMS}/kml_call exec {place}/exit32", check=False).status == 3
     assert status(loaded)["last_refusal"] == "exit32: not a 64-bit program"
 
@@ -250,7 +252,7 @@ def test_a_failed_exec(loaded: Machine, place: str) -> None:
     """What only exec finds: an error, and nothing is left."""
     loaded.run(f"cd {place} && mkdir dir && mount -t tmpfs -o noexec,mode=755 none dir && cp {BASIC} dir/")
     program = f"{place}/dir/kml_basic"
-    refused(loaded, f"{RUN} {program}", f"cannot run {program}", "Permission denied", status=1)
+    refused(loaded, f"{RUN} {program}", f"cannot run {program}", "Permission denied", status=126)
     assert loaded.run(f"{BASIC} 1").lines[0] == "cpl 3"
 
 
@@ -266,7 +268,7 @@ def test_in_a_partition(loaded: Machine) -> None:
     start(loaded, more=f"--initrd {initrd_with(loaded, '6.1', files)}")
     console = loaded.partition("web")
     refusal = console.run(f"{RUN} kml_basic 1", check=False)
-    assert refusal.status == 1 and "shimos_kml is not loaded" in refusal.output
+    assert refusal.status == 125 and "shimos_kml is not loaded" in refusal.output
     report = json.loads(console.run("shimos doctor --json", check=False).output)["kernel_mode"]
     # No module is installed in this partition, and that is all.
     assert [c["name"] for c in report["checks"] if c["verdict"] == "fail"] == ["module"]

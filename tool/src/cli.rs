@@ -32,6 +32,8 @@ Exit codes:
   2    wrong usage
   3    `wait`: the partition rebooted, halted or was killed
   4    `wait`: the partition crashed
+  125, 126, 127
+       `trust run`: the program did not run; see its --help
   130  interrupted by Ctrl-C, what was half done is undone (128 + n: signal n)
 
 Environment:
@@ -445,8 +447,10 @@ pub enum Trust {
     ///
     /// The file and its directories must be root's alone to write. What is known to be
     /// refused is said before the program starts; the kernel has the last word, and
-    /// `shimos trust status` shows it. The exit code is the program's, or 1 if it could
-    /// not be started.
+    /// `shimos trust status` shows it.
+    ///
+    /// The exit code is the program's, or one of those that env and nohup have: 127 if it was
+    /// not found, 126 if it was found and cannot be run, 125 if something else failed.
     Run(TrustRun),
     /// Show what runs in kernel mode, what was refused, and what is counted
     Status(Json),

@@ -41,6 +41,7 @@ mod unpack;
 mod vmcore;
 mod waiting;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -51,7 +52,15 @@ use kloader::KLoader;
 
 fn main() -> ExitCode {
     terminal::restore_on_panic();
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // What is wrong would look like the program's exit code 2.
+        Err(e) if e.use_stderr() && is_trust_run(std::env::args_os().skip(1)) => {
+            let _ = e.print();
+            return ExitCode::from(kml::program::FAILED);
+        }
+        Err(e) => e.exit(),
+    };
     abi::catch_signals();
     match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
@@ -60,6 +69,11 @@ fn main() -> ExitCode {
             ExitCode::from(e.exit_code())
         }
     }
+}
+
+fn is_trust_run(words: impl Iterator<Item = OsString>) -> bool {
+    let mut commands = words.filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
+    commands.by_ref().take(2).eq(["trust", "run"])
 }
 
 fn dispatch(cli: Cli) -> Result<()> {

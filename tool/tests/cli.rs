@@ -30,7 +30,6 @@ fn wrong_usage_is_2() {
         &["attach", "web", "--disk", "a,rw"],
         &["detach", "web"],
         &["trust"],
-        &["trust", "run"],
         &["rt", "latency"],
     ] {
         let output = shimos(args);
@@ -38,6 +37,21 @@ fn wrong_usage_is_2() {
         assert!(output.stdout.is_empty(), "{args:?}");
         assert!(!output.stderr.is_empty(), "{args:?}");
     }
+}
+
+#[test]
+fn wrong_usage_before_a_program_is_125() {
+    for args in [
+        &["trust", "run"][..],
+        &["-v", "trust", "run"],
+        &["trust", "run", "--frob", "ls"],
+    ] {
+        let output = shimos(args);
+        assert_eq!(output.status.code(), Some(125), "{args:?}");
+        assert!(!output.stderr.is_empty(), "{args:?}");
+    }
+    assert_eq!(shimos(&["trust", "run", "--help"]).status.code(), Some(0));
+    assert_eq!(shimos(&["trust", "frob", "run"]).status.code(), Some(2));
 }
 
 #[test]
@@ -106,26 +120,34 @@ fn without_a_back_end_it_is_1_with_one_line_of_why() {
 }
 
 #[test]
-fn without_kernel_mode_it_is_1_with_one_line_of_why() {
+fn without_kernel_mode_it_says_why_in_one_line() {
     if Path::new("/sys/module/shimos_kml").exists() {
         return;
     }
     if std::env::consts::ARCH != "x86_64" {
-        for args in [&["trust", "run", "sh"][..], &["trust", "status"]] {
+        for (args, code) in [
+            (&["trust", "run", "sh"][..], 125),
+            (&["trust", "status"], 1),
+        ] {
             let output = shimos(args);
-            assert_eq!(output.status.code(), Some(1), "{args:?}");
+            assert_eq!(output.status.code(), Some(code), "{args:?}");
             let text = String::from_utf8(output.stderr).unwrap();
             assert!(text.contains("for x86-64 only"), "{text}");
         }
         return;
     }
-    for (args, word) in [
-        (&["trust", "run", "sh"][..], "shimos_kml is not loaded"),
-        (&["trust", "run", "--", "/bin/sh"], "modprobe shimos_kml"),
-        (&["trust", "run", "no-such-program"], "no program"),
+    for (args, code, word) in [
+        (&["trust", "run", "sh"][..], 125, "shimos_kml is not loaded"),
+        (
+            &["trust", "run", "--", "/bin/sh"],
+            125,
+            "modprobe shimos_kml",
+        ),
+        (&["trust", "run", "no-such-program"], 127, "no program"),
+        (&["trust", "run", "/etc/passwd"], 126, "not executable"),
     ] {
         let output = shimos(args);
-        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
         let text = String::from_utf8(output.stderr).unwrap();
         assert!(
             text.starts_with("shimos: ") && text.contains(word),

@@ -1,6 +1,8 @@
 //! `shimos trust run`, `shimos trust status`
 
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde::Serialize;
@@ -8,28 +10,48 @@ use serde::Serialize;
 use crate::arch::NATIVE;
 use crate::cli;
 use crate::devices::system::System;
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::kml::node::Node;
 use crate::kml::processes::{self, Process};
-use crate::kml::program::{self, Caller};
+use crate::kml::program::{self, Caller, NotRun};
 use crate::kml::{self, caller};
-use crate::output::{self, printable, shown};
+use crate::output::{self, printable};
 
 /// Returns only if that failed.
 pub fn run(args: &cli::TrustRun) -> Result<()> {
-    kml::available(NATIVE)?;
+    let not_run = become_program(args);
+    match not_run.error {
+        error @ Error::Interrupted { .. } => Err(error),
+        error => {
+            output::error(&error);
+            Err(Error::Reported(not_run.code))
+        }
+    }
+}
+
+fn become_program(args: &cli::TrustRun) -> NotRun {
+    let (file, name, rest) = match prepare(args) {
+        Ok(ready) => ready,
+        Err(not_run) => return not_run,
+    };
+    let error = Command::new(&file).arg0(name).args(rest).exec();
+    NotRun::from_io(&file, error)
+}
+
+/// The next exec is trusted; of which file, under which name and with which arguments.
+fn prepare(args: &cli::TrustRun) -> Result<(PathBuf, &OsStr, &[OsString]), NotRun> {
+    kml::available(NATIVE).map_err(NotRun::failed)?;
     let Some((name, rest)) = args.command.split_first() else {
-        return Err(Error::new("there is no program to run"));
+        return Err(NotRun::failed(Error::new("there is no program to run")));
     };
     let system = System::real();
     let path = std::env::var_os("PATH").unwrap_or_default();
     let file = program::find(name, &path)?;
-    let node = Node::open(&system)?;
-    caller::check(&system)?;
-    program::check(&file, &kml::directory(&system), Caller::current())?;
-    node.trust_next()?;
-    let error = Command::new(&file).arg0(name).args(rest).exec();
-    Err(error).or_fail(format_args!("cannot run {}", shown(&file)))
+    let node = Node::open(&system).map_err(NotRun::failed)?;
+    caller::check(&system).map_err(NotRun::failed)?;
+    program::check(&file, &kml::directory(&system), Caller::current()).map_err(NotRun::found)?;
+    node.trust_next().map_err(NotRun::failed)?;
+    Ok((file, name, rest))
 }
 
 #[derive(Debug, Serialize)]

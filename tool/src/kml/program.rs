@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -12,23 +12,62 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd;
 
 use super::{S_ISGID, S_ISUID, S_ISVTX, S_IWGRP, S_IWOTH, roots_own};
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, IoContext, Result, io_text};
 use crate::output::{printable, shown};
 
 const ANY_X: u32 = 0o111;
 const S_IXGRP: u32 = 0o010;
 
+/// The exit code for what has nothing to do with the program.
+pub const FAILED: u8 = 125;
+
+/// Why a program does not run, and the exit code for that: those of env and nohup.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotRun {
+    pub code: u8,
+    pub error: Error,
+}
+
+impl NotRun {
+    /// It has nothing to do with the program.
+    pub fn failed(error: Error) -> Self {
+        NotRun {
+            code: FAILED,
+            error,
+        }
+    }
+
+    /// The program is there.
+    pub fn found(error: Error) -> Self {
+        NotRun { code: 126, error }
+    }
+
+    pub fn not_found(error: Error) -> Self {
+        NotRun { code: 127, error }
+    }
+
+    /// What the kernel says of a file.
+    pub fn from_io(file: &Path, error: io::Error) -> Self {
+        let there = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NotRun::not_found,
+            _ => NotRun::found,
+        };
+        let text = io_text(&error);
+        there(Error::new(format!("cannot run {}: {text}", shown(file))))
+    }
+}
+
 /// The file that exec would take: `name` with a slash in it is a path, else it is
 /// looked for in the directories of `path`.
-pub fn find(name: &OsStr, path: &OsStr) -> Result<PathBuf> {
+pub fn find(name: &OsStr, path: &OsStr) -> Result<PathBuf, NotRun> {
     let shown = shown(name.as_ref());
     if name.is_empty() {
-        return Err(Error::new("the program's name is empty"));
+        return Err(NotRun::not_found(Error::new("the program's name is empty")));
     }
     if name.as_bytes().contains(&b'/') {
         let file: PathBuf = name.into();
-        let metadata = fs::metadata(&file).or_fail(format_args!("cannot run {shown}"))?;
-        executable(&shown, &metadata)?;
+        let metadata = fs::metadata(&file).map_err(|e| NotRun::from_io(&file, e))?;
+        executable(&shown, &metadata).map_err(NotRun::found)?;
         return Ok(file);
     }
     let mut useless = None;
@@ -42,10 +81,13 @@ pub fn find(name: &OsStr, path: &OsStr) -> Result<PathBuf> {
             Err(e) => useless = useless.or(Some(e)),
         }
     }
-    Err(useless.unwrap_or_else(|| {
-        Error::new(format!("there is no program '{shown}' in PATH"))
-            .hint("check the spelling, or give its whole path")
-    }))
+    Err(useless.map_or_else(
+        || {
+            let error = Error::new(format!("there is no program '{shown}' in PATH"));
+            NotRun::not_found(error.hint("check the spelling, or give its whole path"))
+        },
+        NotRun::found,
+    ))
 }
 
 fn executable(shown: &str, file: &Metadata) -> Result<()> {
@@ -255,15 +297,24 @@ mod tests {
         let good = put(&b, "tool", b"", 0o755);
         put(&a, "data", b"", 0o644);
         let path = std::env::join_paths([&a, &b]).unwrap();
-        let find = |name: &str| find(name.as_ref(), &path).map_err(|e| e.to_string());
+        let find =
+            |name: &str| find(name.as_ref(), &path).map_err(|e| (e.code, e.error.to_string()));
         assert_eq!(find("tool"), Ok(good.clone()));
-        assert_eq!(find(good.to_str().unwrap()), Ok(good));
-        assert!(find("data").unwrap_err().ends_with("is not executable"));
-        assert!(find("dir").unwrap_err().ends_with("is a directory"));
-        assert!(find("none").unwrap_err().contains("no program 'none'"));
-        assert!(find("/no/where").unwrap_err().contains("No such file"));
-        assert!(find("/dev/null").unwrap_err().contains("device"));
-        assert!(find("").unwrap_err().contains("empty"));
+        assert_eq!(find(good.to_str().unwrap()), Ok(good.clone()));
+        let below = good.join("x");
+        for (name, code, words) in [
+            ("data", 126, "is not executable"),
+            ("dir", 126, "is a directory"),
+            ("none", 127, "no program 'none'"),
+            ("/no/where", 127, "No such file"),
+            (below.to_str().unwrap(), 127, "Not a directory"),
+            ("/dev/null", 126, "device"),
+            ("", 127, "empty"),
+        ] {
+            let (found, text) = find(name).unwrap_err();
+            assert_eq!(found, code, "{name}: {text}");
+            assert!(text.contains(words), "{name}: {text}");
+        }
     }
 
     #[test]
