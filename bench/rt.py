@@ -94,8 +94,8 @@ def image(activations: int) -> Path:
 def exits(machine: Machine) -> tuple[int, float]:
     """How often anybody was left for the layer, and when that was."""
     text = machine.run("shimos rt --json; cat /proc/uptime").output
-    cpus, _, uptime = text.rpartition("]")
-    return sum(vcpu["exits"] for vcpu in json.loads(cpus + "]")), float(uptime.split()[0])
+    found, _, uptime = text.rpartition("}")
+    return sum(vcpu["exits"] for vcpu in json.loads(found + "}")["cpus"]), float(uptime.split()[0])
 
 
 def partition(machine: Machine, load: str, seconds: int) -> tuple[str, Latencies]:

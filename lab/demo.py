@@ -90,7 +90,7 @@ class Demo(Steps):
         self.check("the partition has 2 CPUs", count == "2", count)
         host = parse_cpu_list(self.type("cat /sys/devices/system/cpu/online"))
         self.check("the host has the other 2", host == [c for c in self._cpus if c not in _CPUS], host)
-        listed = json.loads(machine.run("shimos ls --json").output)
+        listed = json.loads(machine.run("shimos ls --json").output)["partitions"]
         seen = [(p["name"], p["state"], p["cpus"], p["memory"]) for p in listed]
         self.check("shimos lists it", seen == [(_NAME, "running", _CPUS, _MEMORY)], seen)
         return self.type_inside("cat /proc/sys/kernel/random/boot_id").strip()
@@ -158,7 +158,7 @@ class Demo(Steps):
         self.check("the host has all its CPUs", cpus == self._cpus, cpus)
         missing = max(0, self._free - free) >> 20
         self.check("the host has its memory", free > self._free - _SLACK, f"{missing} MiB less free than before")
-        self.check("no partition is left", json.loads(self._machine.run("shimos ls --json").output) == [])
+        self.check("no partition is left", json.loads(self._machine.run("shimos ls --json").output)["partitions"] == [])
         self.check_log()
 
 

@@ -10,7 +10,7 @@ from lab.machine import Machine
 
 def devices(machine: Machine) -> list[dict[str, Any]]:
     """Return all that the host shares."""
-    found: list[dict[str, Any]] = json.loads(machine.run("shimos devices --json").output)
+    found: list[dict[str, Any]] = json.loads(machine.run("shimos devices --json").output)["devices"]
     return found
 
 

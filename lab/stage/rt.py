@@ -67,4 +67,4 @@ def rt_command(image: str = "latency-endless", name: str = "ctl", cpu: str = "1"
 
 def vcpus(machine: Machine) -> dict[str, dict[str, Any]]:
     """Return who shares CPUs, by name, as ``shimos rt`` knows them."""
-    return {vcpu["name"]: vcpu for vcpu in json.loads(machine.run("shimos rt --json").output)}
+    return {vcpu["name"]: vcpu for vcpu in json.loads(machine.run("shimos rt --json").output)["cpus"]}

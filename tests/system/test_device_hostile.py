@@ -81,12 +81,16 @@ class Stage:
 
     def known(self, disk: str) -> int:
         """Return a disk's number once the hostile partition has heard of it."""
-        (found,) = [d for d in json.loads(self.machine.run("shimos devices --json").output) if d["name"] == disk]
+        (found,) = [
+            d for d in json.loads(self.machine.run("shimos devices --json").output)["devices"] if d["name"] == disk
+        ]
         self.web.run(f"until grep -q 'device.{found['id']} ' /proc/hostile; do sleep 0.1; done")
         return int(found["id"])
 
     def attach(self, name: str, disk: str) -> int:
-        (added,) = json.loads(self.machine.run(f"shimos attach {name} --disk {disk} --json 2>/dev/null").output)
+        (added,) = json.loads(self.machine.run(f"shimos attach {name} --disk {disk} --json 2>/dev/null").output)[
+            "devices"
+        ]
         if name == "web":
             self.web.run(f"until grep -q 'device.{added['id']} ' /proc/hostile; do sleep 0.1; done")
         return int(added["id"])
@@ -125,12 +129,14 @@ class Stage:
         return dict(line.split() for line in self.machine.run("cat /proc/canary").output.splitlines())
 
     def device(self, number: int) -> dict[str, Any]:
-        (found,) = [d for d in json.loads(self.machine.run("shimos devices --json").output) if d["id"] == number]
+        (found,) = [
+            d for d in json.loads(self.machine.run("shimos devices --json").output)["devices"] if d["id"] == number
+        ]
         return dict(found)
 
     def wait_device(self, number: int, state: str) -> None:
         """Wait until the owner says this of a device."""
-        is_so = f'any(d["id"] == {number} and d["state"] == "{state}" for d in json.load(sys.stdin))'
+        is_so = f'any(d["id"] == {number} and d["state"] == "{state}" for d in json.load(sys.stdin)["devices"])'
         test = f"shimos devices --json | python3 -c 'import json, sys; sys.exit(not {is_so})'"
         self.machine.run(f"until {test}; do sleep 0.05; done")
 
@@ -154,7 +160,7 @@ class Stage:
         assert self.canary()["wrong"] == "0"
         self.machine.run("rmmod shimos_canary && md5sum --check /tmp/sums")
         self.before.assert_back()
-        assert json.loads(self.machine.run("shimos devices --json").output) == []
+        assert json.loads(self.machine.run("shimos devices --json").output)["devices"] == []
         self.machine.assert_dmesg_clean()
 
 
@@ -294,7 +300,7 @@ def test_network(stage: Stage) -> None:
     """Try wrong starts, wrong requests and random ones on a network device in a bridge, whose packets go on in the user's pages."""
     machine = stage.machine
     machine.run("ip link add br9 type bridge && ip link set br9 up && ip address add 10.9.0.1/24 dev br9")
-    (net,) = json.loads(machine.run("shimos attach web --net br9 --json 2>/dev/null").output)
+    (net,) = json.loads(machine.run("shimos attach web --net br9 --json 2>/dev/null").output)["devices"]
     number = net["id"]
     stage.web.run(f"until grep -q 'device.{number} ' /proc/hostile; do sleep 0.1; done")
     for how in STARTS:

@@ -114,7 +114,7 @@ def test_bad_input(machine: Machine) -> None:
     refused(machine, "shimos detach web --id 99", "99")
     refused(machine, f"shimos run third --cpuset 1 --memory 256M --disk {data}", "in use", "'db'")
     machine.run("umount /mnt")
-    assert [d["user_name"] for d in json.loads(machine.run("shimos devices --json").output)] == ["db"]
+    assert [d["user_name"] for d in json.loads(machine.run("shimos devices --json").output)["devices"]] == ["db"]
     remove(machine)
     remove(machine, "db")
     machine.run('test -z "$(losetup -n)"')
@@ -197,7 +197,7 @@ def test_killed(machine: Machine) -> None:
         machine.run(f"mkfs.ext4 -q -F {disk} && mount {disk} /mnt && umount /mnt")
         shell.close()
     before.assert_back()
-    assert json.loads(machine.run("shimos devices --json").output) == []
+    assert json.loads(machine.run("shimos devices --json").output)["devices"] == []
     machine.assert_dmesg_clean()
 
 
@@ -262,6 +262,6 @@ def test_hanging_disk(machine: Machine) -> None:
         machine.run("dmsetup resume mapped")
         machine.run("shimos rm web")
         before.assert_back()
-        assert json.loads(machine.run("shimos devices --json").output) == []
+        assert json.loads(machine.run("shimos devices --json").output)["devices"] == []
     machine.run(f"mkfs.ext4 -q -F {disk}")
     machine.assert_dmesg_clean()

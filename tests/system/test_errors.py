@@ -211,7 +211,7 @@ def test_configuration_file(machine: Machine) -> None:
     machine.put("/tmp/web.toml", f"{good}[[net]]\np2p=true\n".encode())
     machine.run("shimos run --file /tmp/web.toml", timeout=120)
     assert show(machine)["cpus"] == [2]
-    assert json.loads(machine.run("shimos devices --json").output)[0]["name"] == "shm-web0"
+    assert json.loads(machine.run("shimos devices --json").output)["devices"][0]["name"] == "shm-web0"
     remove(machine)
 
 
@@ -230,7 +230,7 @@ def test_interrupted_run(machine: Machine, delay: float) -> None:
     else:
         # timeout reports 124 when it sent the signal
         assert status in (124, 130), result.output
-    assert machine.run("shimos ls --json").output.strip() == "[]"
+    assert machine.run("shimos ls -q").output == ""
 
 
 def interrupt(machine: Machine, command: str, busy: str) -> str:
@@ -253,7 +253,7 @@ def test_interrupted_start(machine: Machine) -> None:
     """Ctrl-C while `run` waits for the kernel: the partition is removed again, and nothing is left of it."""
     said = interrupt(machine, run_command(machine), f"grep -qsx starting {_STATE}")
     assert "'web' has been killed and removed again" in said
-    assert machine.run("shimos ls --json").output.strip() == "[]"
+    assert machine.run("shimos ls -q").output == ""
 
 
 @pytest.mark.parametrize(

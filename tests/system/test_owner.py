@@ -155,7 +155,7 @@ def test_disk_of_a_partition(machine: Machine, flavours: tuple[str, str]) -> Non
         print(machine.run("dmesg | grep shimos_low_io: | tail -n 1").output)
         web.run("shimos detach host --disk /dev/ram1")
         machine.run(_VANISHES.format(disk))
-        assert json.loads(web.run("shimos devices --json").output) == []
+        assert json.loads(web.run("shimos devices --json").output)["devices"] == []
         for console in (web, db):
             assert_clean(console)
 
@@ -255,7 +255,7 @@ def test_user_ends_with_io_in_flight(machine: Machine) -> None:
 def test_network_of_two_partitions(machine: Machine) -> None:
     """A network that the host knows nothing of: ping, TCP both ways; it vanishes with its owner."""
     with two(machine) as (web, db):
-        (net,) = json.loads(web.run("shimos attach db --net p2p --json 2>/dev/null").output)
+        (net,) = json.loads(web.run("shimos attach db --net p2p --json 2>/dev/null").output)["devices"]
         web.run(f"ip addr add 10.7.0.1/24 dev {net['name']} && ip link set {net['name']} up")
         db.run(
             "until [ -e /sys/class/net/eth0 ]; do sleep 0.1; done; ip addr add 10.7.0.2/24 dev eth0; ip link set eth0 up"
@@ -360,8 +360,10 @@ def test_number_used_again(machine: Machine) -> None:
     machine.run("shimos rm db", timeout=60)
     other = start_kernel(machine, "other", "3", initrd)
     web.run("echo 0 >/proc/ikc_stall")
-    web.run("until shimos devices --json | grep -q '^\\[\\]$\\|running'; do usleep 50000; done")
-    assert web.run("shimos devices --json").output.strip() == "[]", "it offers the disk to whoever has the number now"
+    web.run("until shimos devices --json | grep -q 'devices.: \\[\\]\\|running'; do usleep 50000; done")
+    assert json.loads(web.run("shimos devices --json").output)["devices"] == [], (
+        "it offers the disk to whoever has the number now"
+    )
     other.run("test ! -e /sys/block/vda")
     assert_clean(web)
     machine.release_consoles()

@@ -99,7 +99,7 @@ def test_a_bit_that_flips(fresh_machine: Machine, kernel: str) -> None:
             assert 0 < ended - flipped <= FOUND
             assert 0 < running - ended <= RUNNING
             now = show(machine, "ctl")
-            assert (now["state"], now["starts"], now["renew"]) == ("running", starts, True)
+            assert (now["state"], now["starts"], now["on_change"]) == ("running", starts, "restart")
         turns(machine, 2)
         now = show(machine, "mon")
         assert (now["watch_found"], now["watch_nonsense"], now["starts"]) == (starts - 1, 0, 1)
@@ -260,7 +260,7 @@ def test_refusals(machine: Machine) -> None:
     text = 'share_cpus="0"\\nmemory="8M"\\nwatch="ctl"\\non_change="restart"\\n'
     machine.run(f"printf '{text}' >/tmp/mon.toml; shimos run mon --file /tmp/mon.toml --kernel {PROGRAMS}/monitor.elf")
     now = show(machine, "mon")
-    assert (now["watch"], now["renew"], IMAGES) == ("ctl", True, PROGRAMS)
+    assert (now["watch"], now["on_change"], IMAGES) == ("ctl", "restart", PROGRAMS)
     for name in ("mon", "ctl", "web"):
         remove(machine, name)
     before.assert_back()

@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 def rows(machine: Machine) -> list[Row]:
-    found: list[Row] = json.loads(machine.run("shimos rt vectors --json").output)
+    found: list[Row] = json.loads(machine.run("shimos rt vectors --json").output)["vectors"]
     return found
 
 
@@ -48,7 +48,7 @@ def reading(machine: Machine, cpu: int) -> tuple[dict[str, int], dict[str, tuple
     ask = "cat /proc/interrupts; echo ---; shimos rt vectors --json; echo ---; cat /proc/interrupts"
     first, found, last = machine.run(f"taskset -c 0 sh -c '{ask}'").output.split("---\n")
     given = dict.fromkeys(KINDS, 0)
-    for row in json.loads(found):
+    for row in json.loads(found)["vectors"]:
         if row["whose"] == f"host:{cpu}" and row["name"] in given:
             given[row["name"]] += row["count"]
     before, after = taken(first, cpu), taken(last, cpu)

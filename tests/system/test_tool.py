@@ -22,9 +22,11 @@ from tests.support.tiers import REPETITION
 
 
 def test_lists(machine: Machine) -> None:
-    assert json.loads(machine.run("shimos ls --json").output) == []
+    assert json.loads(machine.run("shimos ls --json").output)["partitions"] == []
     start(machine, cpus="2-3")
-    listed = json.loads(machine.run("shimos ls --json").output)
+    found = json.loads(machine.run("shimos ls --json").output)
+    assert found["format"] == 1
+    listed = found["partitions"]
     assert [(p["name"], p["state"], p["cpus"]) for p in listed] == [("web", "running", [2, 3])]
     assert listed[0]["kernel_version"] == machine.versions["6.1"]
     table = machine.run("shimos ls").output
@@ -112,8 +114,8 @@ def test_wait_for_one_that_starts_again(machine: Machine) -> None:
 
 def test_doctor(machine: Machine) -> None:
     result = machine.run("shimos doctor --json")
-    checks = json.loads(result.output)
-    assert checks
+    found = json.loads(result.output)
+    assert found["format"] == 1 and found["checks"]
     assert "FAIL" not in machine.run("shimos doctor").output
 
 
@@ -156,7 +158,7 @@ def test_failed_start_says_why(machine: Machine) -> None:
     said = refused(machine, command, "'web' is not up after", "removed again")
     _, _, log = said.partition("the end of the kernel log of 'web':")
     assert "Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000100" in log, f"no reason in: {said}"
-    assert json.loads(machine.run("shimos ls --json").output) == []
+    assert json.loads(machine.run("shimos ls --json").output)["partitions"] == []
 
 
 def test_init_that_fails_after_the_start(machine: Machine) -> None:

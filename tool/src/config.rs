@@ -4,7 +4,7 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::abi;
 use crate::budget::{self, Budget};
@@ -105,7 +105,7 @@ fn cpu_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, 
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum OnReboot {
     /// Start it again
@@ -114,7 +114,7 @@ pub enum OnReboot {
     Stop,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum OnChange {
     /// Start it again from its image

@@ -29,6 +29,7 @@ mod memory_file;
 mod modules;
 mod name;
 mod output;
+mod partition_json;
 mod partition_modules;
 mod pci;
 mod progress;

@@ -1,9 +1,12 @@
 //! Everything the tool prints goes through here: a closed pipe ends it quietly,
 //! and what a partition wrote cannot drive the user's terminal.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io::{self, Write};
 use std::path::Path;
+
+use serde::Serialize;
 
 use crate::error::{Error, Result, io_text};
 
@@ -21,15 +24,50 @@ pub fn line(text: impl fmt::Display) -> Result<()> {
     written(writeln!(out, "{text}").and_then(|()| out.flush()))
 }
 
-/// Print a value as JSON.
-pub fn json(value: &impl serde::Serialize) -> Result<()> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|e| Error::new(format!("cannot write JSON: {e}")))?;
-    line(text)
+/// The version of everything that --json prints: docs/json.md.
+const FORMAT: u32 = 1;
+
+#[derive(Serialize)]
+struct Formatted<'a, T> {
+    format: u32,
+    #[serde(flatten)]
+    value: &'a T,
+}
+
+fn formatted<T: Serialize>(value: &T) -> Formatted<'_, T> {
+    Formatted {
+        format: FORMAT,
+        value,
+    }
+}
+
+/// Print a structure as JSON.
+pub fn json(value: &impl Serialize) -> Result<()> {
+    line(serde_json::to_string_pretty(&formatted(value)).or_json()?)
+}
+
+/// Print a structure as JSON on one line.
+pub fn json_line(value: &impl Serialize) -> Result<()> {
+    line(serde_json::to_string(&formatted(value)).or_json()?)
+}
+
+/// Print a list as JSON: an object that has it under this name.
+pub fn json_list(name: &str, list: &[impl Serialize]) -> Result<()> {
+    json(&BTreeMap::from([(name, list)]))
+}
+
+trait OrJson<T> {
+    fn or_json(self) -> Result<T>;
+}
+
+impl<T> OrJson<T> for serde_json::Result<T> {
+    fn or_json(self) -> Result<T> {
+        self.map_err(|e| Error::new(format!("cannot write JSON: {e}")))
+    }
 }
 
 /// Print what a command has found: as JSON if it is wanted, else by `text`.
-pub fn found<T: serde::Serialize, D: fmt::Display>(
+pub fn found<T: Serialize, D: fmt::Display>(
     value: &T,
     as_json: bool,
     text: impl FnOnce(&T) -> D,

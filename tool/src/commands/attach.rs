@@ -16,7 +16,7 @@ pub fn run(args: &cli::Attach) -> Result<()> {
     let added = sharing.add(&user, &mut progress)?;
     drop(progress);
     if args.json {
-        return output::json(&added);
+        return output::json_list("devices", &added);
     }
     for status in &added {
         output::line(format_args!("{}: {}", user.name, view::line(status)))?;

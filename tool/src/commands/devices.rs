@@ -10,7 +10,7 @@ use crate::output;
 pub fn run(args: &cli::Json) -> Result<()> {
     let list = all(&Node::open()?).or_refuse("cannot list the shared devices")?;
     match args.json {
-        true => output::json(&list),
+        true => output::json_list("devices", &list),
         false => output::line(view::table(&list)),
     }
 }

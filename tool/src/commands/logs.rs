@@ -67,9 +67,7 @@ fn print(records: &[Record], args: &cli::Logs) -> Result<()> {
     let skip = args.lines.map_or(0, |n| records.len().saturating_sub(n));
     for record in records.iter().skip(skip) {
         if args.json {
-            let text = serde_json::to_string(record)
-                .map_err(|e| Error::new(format!("cannot write JSON: {e}")))?;
-            output::line(text)?;
+            output::json_line(record)?;
         } else {
             output::line(record.lines().join("\n"))?;
         }

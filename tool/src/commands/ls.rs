@@ -7,6 +7,7 @@ use crate::device::{self, Cause, Device, Kind, State, Status};
 use crate::error::Result;
 use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
+use crate::partition_json::Partition;
 use crate::{duration, size};
 
 pub fn run(device: &dyn Device, args: &cli::Ls) -> Result<()> {
@@ -14,7 +15,11 @@ pub fn run(device: &dyn Device, args: &cli::Ls) -> Result<()> {
     if args.quiet {
         return list.iter().try_for_each(|s| output::line(&s.name));
     }
-    output::found(&list, args.json, |list| table(list))
+    if args.json {
+        let partitions: Vec<Partition> = list.iter().map(Partition::from).collect();
+        return output::json_list("partitions", &partitions);
+    }
+    output::line(table(&list))
 }
 
 fn table(list: &[Status]) -> String {

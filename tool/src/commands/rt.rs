@@ -39,13 +39,18 @@ fn list(device: &dyn Device, args: &Json) -> Result<()> {
     let hosts = device
         .host_cpus()
         .or_refuse("cannot ask about the host's CPUs")?;
-    print(&rows(&read(device)?, &hosts), args, table)
+    print("cpus", &rows(&read(device)?, &hosts), args, table)
 }
 
-/// What a command has found out about the CPUs that are shared.
-fn print<R: Serialize>(rows: &[R], args: &Json, table: impl Fn(&[R]) -> String) -> Result<()> {
+/// What a command has found out about the CPUs that are shared, and what it is called in JSON.
+fn print<R: Serialize>(
+    name: &str,
+    rows: &[R],
+    args: &Json,
+    table: impl Fn(&[R]) -> String,
+) -> Result<()> {
     if args.json {
-        return output::json(&rows);
+        return output::json_list(name, rows);
     }
     output::line(match rows {
         [] => "no CPU is shared".into(),

@@ -22,6 +22,7 @@ use crate::devices::{self, view};
 use crate::error::{Error, Result};
 use crate::lookup::OrRefuse;
 use crate::output::{self, printable};
+use crate::partition_json::Partition;
 use crate::progress::Progress;
 use crate::{cpulist, interrupt, pci, size};
 
@@ -221,14 +222,17 @@ fn remove(device: &dyn Device, id: u32) {
 #[derive(Serialize)]
 struct Json<'a> {
     #[serde(flatten)]
-    status: &'a Status,
+    partition: Partition<'a>,
     devices: &'a [devices::Status],
 }
 
 /// The one line that says that it works.
 pub fn report(status: &Status, devices: &[devices::Status], json: bool) -> Result<()> {
     if json {
-        return output::json(&Json { status, devices });
+        return output::json(&Json {
+            partition: Partition::from(status),
+            devices,
+        });
     }
     let mut line = summary(status);
     for device in devices {

@@ -15,6 +15,7 @@ use crate::ikc::latency;
 use crate::ikc::view::{AreaJson, QueueJson, View};
 use crate::lookup;
 use crate::output::{self, printable};
+use crate::partition_json::Partition;
 use crate::{duration, pci, size};
 
 /// The agent's heart beats once a second.
@@ -51,7 +52,7 @@ fn shared_if_there() -> Vec<devices::Status> {
 #[derive(Serialize)]
 struct Json<'a> {
     #[serde(flatten)]
-    status: &'a Status,
+    partition: Partition<'a>,
     watched_by: Vec<Watcher<'a>>,
     /// What this host shares with it.
     devices: Vec<&'a devices::Status>,
@@ -81,7 +82,7 @@ fn json<'a>(
         state: w.state,
     });
     Json {
-        status,
+        partition: Partition::from(status),
         watched_by: watched_by.collect(),
         devices: its.collect(),
         pci: pci::given_to(Path::new("/"), &status.name),

@@ -31,7 +31,7 @@ pub fn run(args: &cli::Top) -> Result<()> {
     let mut rows = rates::rows(&before, &now);
     rates::sort(&mut rows, args.sort, false);
     match args.json {
-        true => output::json(&rows),
+        true => output::json_list("kernels", &rows),
         false => output::line(text::table(&rows)),
     }
 }

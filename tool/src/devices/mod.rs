@@ -124,8 +124,7 @@ pub struct Counters {
     pub copied_bytes: u64,
 }
 
-/// Everything there is to know about one device. The names in JSON are those of
-/// `struct shimos_dev_status`.
+/// Everything there is to know about one device; docs/json.md describes its JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Status {
     pub id: u32,

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::output;
 
 pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
-    print(&rows(&read(device)?), args, table)
+    print("vectors", &rows(&read(device)?), args, table)
 }
 
 /// The interrupts of one vector, and who had them.
