@@ -16,6 +16,7 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from bench import (
@@ -23,6 +24,7 @@ from bench import (
     rt_guarded,
     rt_guarded_table,
     rt_lines,
+    rt_lock,
     rt_moves,
     rt_passes,
     rt_plot,
@@ -244,24 +246,29 @@ def main() -> int:
         help="only run hackbench beside programs that take a part of a core (figure 9)",
     )
     parser.add_argument(
+        "--lock", action="store_true", help="only let all CPUs want one lock beside such programs (figure 8)"
+    )
+    parser.add_argument(
         "--guarded",
         action="store_true",
         help="only count what a guard under a partition costs it: system calls, forks, page faults, pipes, a shared disk",
     )
     args = parser.parse_args()
-    if args.guarded:
-        return 0 if rt_guarded_table.report(rt_guarded.measure(HOSTS[0])) else 2
-    if args.moves:
-        return 0 if rt_moves.report(HOSTS[0]) else 2
-    if args.throughput:
-        return 0 if rt_throughput.report(HOSTS[0]) else 2
-    if args.passes:
-        return 0 if rt_passes.measure(HOSTS[0], args.passes) else 2
     activations = 2000 if args.quick else args.activations
     if activations < 1000 or activations % 1000:
         parser.error("--activations: whole thousands")
-    if args.worst:
-        return 0 if rt_worst.measure(HOSTS[0], image(activations).read_bytes(), activations) else 2
+    host = HOSTS[0]
+    only: list[tuple[object, Callable[[], bool]]] = [
+        (args.guarded, lambda: rt_guarded_table.report(rt_guarded.measure(host))),
+        (args.lock, lambda: rt_lock.report(host)),
+        (args.moves, lambda: rt_moves.report(host)),
+        (args.passes, lambda: rt_passes.measure(host, args.passes)),
+        (args.throughput, lambda: rt_throughput.report(host)),
+        (args.worst, lambda: rt_worst.measure(host, image(activations).read_bytes(), activations)),
+    ]
+    for wanted, report_it in only:
+        if wanted:
+            return 0 if report_it() else 2
     measuring = Measuring(activations)
     for flavour in HOSTS:
         measuring.host(flavour)

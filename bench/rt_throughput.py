@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bench.rt_cyclictest import cyclictest
@@ -58,6 +59,10 @@ class Point:
         return (self.migration.median - ideal) / (self.raw.median - ideal)
 
 
+#: Measures something on a machine, in seconds.
+Job = Callable[[Machine], float]
+
+
 def score(machine: Machine, prefix: str = "") -> float:
     """Return hackbench's own figure, in seconds."""
     text = machine.run(f"{prefix}{HACKBENCH}", timeout=600).output
@@ -72,13 +77,15 @@ def alone(machine: Machine) -> tuple[Samples, Samples]:
     return everywhere, one
 
 
-def beside_a_task(machine: Machine, part: float) -> Samples:
+def beside_a_task(machine: Machine, part: float, job: Job = score) -> Samples:
     """Measure beside a task of Linux's that takes its part; the layer is not there."""
     with rt.busy(machine, *([_TASK.format(part=part)] if part else [])):
-        return Samples.of([score(machine) for _ in range(SAMPLES)])
+        # it has begun when the first one is over
+        job(machine)
+        return Samples.of([job(machine) for _ in range(SAMPLES)])
 
 
-def with_policies(machine: Machine, part: float) -> tuple[Samples, Samples]:
+def with_policies(machine: Machine, part: float, job: Job = score) -> tuple[Samples, Samples]:
     """Measure beside a program that takes its part, with both policies in turn: raw, migration."""
     image, budget = ("busy-endless", f"--budget {part:.0%}/{PERIOD_MS}ms") if part else ("echo", "")
     machine.run(rt.rt_command(image=image, cpu=str(CPUS - 1), more=budget))
@@ -86,7 +93,7 @@ def with_policies(machine: Machine, part: float) -> tuple[Samples, Samples]:
     for _ in range(SAMPLES):
         for policy, scores in found.items():
             machine.run(f"shimos rt policy {policy}")
-            scores.append(score(machine))
+            scores.append(job(machine))
     machine.run("shimos rt policy fixed && shimos rm --force ctl")
     return Samples.of(found[RAW]), Samples.of(found[MIGRATION])
 
@@ -99,7 +106,7 @@ def measure(flavour: str) -> tuple[Samples, Samples, list[Point]]:
         machine.run(f"mount -o ro {machine.disk('bench-rt')} /mnt")
         with progress.step("hackbench, Linux alone"):
             everywhere, one = alone(machine)
-        print(f"alone: {_spent(everywhere)}, on one {_spent(one)}", file=sys.stderr, flush=True)
+        print(f"alone: {spent(everywhere)}, on one {spent(one)}", file=sys.stderr, flush=True)
         for part in PARTS:
             with progress.step(f"hackbench beside a program that has {part:.0%} of a core"):
                 points.append(Point(part, beside_a_task(machine, part), *with_policies(machine, part)))
@@ -108,13 +115,13 @@ def measure(flavour: str) -> tuple[Samples, Samples, list[Point]]:
     return everywhere, one, points
 
 
-def _spent(samples: Samples) -> str:
+def spent(samples: Samples) -> str:
     return f"{samples.median:.2f} s ({min(samples.values):.2f} to {max(samples.values):.2f})"
 
 
 def _row(point: Point, one: float) -> str:
     ideal = point.ideal(one)
-    cells = (f"{point.part}", *map(_spent, (point.task, point.raw, point.migration)), f"{ideal:.2f} s")
+    cells = (f"{point.part}", *map(spent, (point.task, point.raw, point.migration)), f"{ideal:.2f} s")
     return f"| {' | '.join(cells)} | {point.left(point.task.median):.2f} | {point.left(ideal):.2f} |"
 
 
@@ -122,18 +129,18 @@ def report(flavour: str) -> bool:
     """Measure and print; whether the goal is met."""
     everywhere, one, points = measure(flavour)
     print(f"\nhackbench on {CPUS} CPUs, {flavour}; median of {SAMPLES} (least to most).")
-    print(f"Linux alone: {_spent(everywhere)}; on one CPU {_spent(one)}. The ideal is the paper's I(f), by that.\n")
+    print(f"Linux alone: {spent(everywhere)}; on one CPU {spent(one)}. The ideal is the paper's I(f), by that.\n")
     print("| f | a task of Linux's | raw (fixed) | migration (lhp) | ideal | excess over the task | over the ideal |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for point in points:
         print(_row(point, one.median))
     print()
     parts = [point for point in points if point.part]
-    _judge("a task of Linux's", [point.left(point.task.median) for point in parts])
-    return _judge("the paper's ideal", [point.left(point.ideal(one.median)) for point in parts])
+    judge("a task of Linux's", [point.left(point.task.median) for point in parts])
+    return judge("the paper's ideal", [point.left(point.ideal(one.median)) for point in parts])
 
 
-def _judge(over: str, left: list[float]) -> bool:
+def judge(over: str, left: list[float]) -> bool:
     met = all(each <= GOAL for each in left)
     print(f"at most {GOAL:.0%} of raw's excess over {over} is left: {'yes' if met else 'no'}, {max(left):.0%} at worst")
     return met
