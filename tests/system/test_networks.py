@@ -193,7 +193,7 @@ WRONG_NETS = {
     "br0,name=abcdefghijklmnop": ["15 characters"],
     "br0,name=shm-web0": ["interface 'shm-web0' already"],
     "br0,name=a%s": ["'%'"],
-    "br0,speed=1": ["'speed=1' is no option"],
+    "br0,speed=1": ["'speed' is no option"],
 }
 
 
