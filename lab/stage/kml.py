@@ -85,9 +85,11 @@ def both(machine: Machine, program: str, arguments: str = "", timeout: float = 6
     return kernel.output
 
 
-def start_sleeper(machine: Machine) -> None:
-    """Start a trusted program that stays, in the background; it is trusted when this returns."""
-    machine.run(f"{TRUSTED}/busybox sleep 1000 >/dev/null 2>&1 & {UNTIL_TRUSTED}")
+def start_sleeper(machine: Machine) -> int:
+    """Start a trusted program that stays, in the background; it is trusted when this returns its number."""
+    trusted = f"{PROGRAMS}/kml_call tasks | grep -qx $!"
+    started = f"{TRUSTED}/busybox sleep 1000 >/dev/null 2>&1 & until {trusted}; do sleep 0.05; done; echo $!"
+    return int(machine.run(started).lines[-1])
 
 
 def assert_nothing_left(machine: Machine) -> None:
