@@ -14,8 +14,8 @@
  * and the other's is the first's: the order is not kept, the number is.  But one that was
  * ended so before Linux took it may come again at once: a level does.  Linux takes both
  * as one and writes one end, so one too many stays in service, and keeps all of its
- * priority and below away.  That is noticed, and put right when Linux runs with
- * interrupts enabled, for then it owes no end.
+ * priority and below away.  That is noticed, and put right as soon as Linux has interrupts
+ * enabled, which the processor tells, for then it owes no end.
  *
  * The layer's own vector, by which the RTOS gets the core, is of the highest class, and
  * one of Linux's of that class that is in service keeps it away.  So none may be while
@@ -77,45 +77,6 @@ void layer_vectors_acknowledged(unsigned int vector)
 	vectors_wait(vector);
 }
 
-/* Linux owes no end and nothing waits, so nothing is in service. */
-static void vectors_settle(struct svm_vmcb *vmcb)
-{
-	if (!(vmcb->save.rflags & X86_FLAGS_IF) || layer_vectors_count)
-		return;
-	while (layer_apic_in_service())
-		layer_apic_end();
-	layer_vectors_stale = 0;
-}
-
-/**
- * layer_vectors_take_back() - after an exit: what was not delivered waits again
- *
- * An exit may also come into a delivery, which then begins anew.  The emulator
- * calls such an interrupt an exception, by a vector that no exception has.
- */
-void layer_vectors_take_back(struct svm_vmcb *vmcb)
-{
-	u32 event = vmcb->control.exit_event, vector = event & SVM_EVENT_VECTOR;
-	int interrupted = event & SVM_EVENT_VALID && vector >= 32 &&
-			  (event & SVM_EVENT_TYPE) != SVM_EVENT_SOFT;
-
-	if (interrupted) {
-		layer_counts()->interrupted++;
-		vectors_wait(vector);
-		vmcb->control.exit_event = 0;
-	} else if (layer_vectors_given) {
-		if (vmcb->control.interrupt & SVM_V_IRQ)
-			vectors_wait(layer_vectors_given);
-		else
-			layer_counts()->given[layer_vectors_given]++;
-	}
-	vmcb->control.interrupt &= ~SVM_V_IRQ;
-	vmcb->control.intercept_3 &= ~SVM_3_VINTR;
-	layer_vectors_given = 0;
-	if (layer_vectors_stale)
-		vectors_settle(vmcb);
-}
-
 static void vectors_raise_aside(void)
 {
 	for (; layer_vectors_aside; layer_vectors_aside &= layer_vectors_aside - 1)
@@ -159,6 +120,44 @@ noinline void layer_vectors_put_back(void)
 		layer_vectors_waiting[i] = 0;
 	}
 	vectors_raise_aside();
+}
+
+/* Linux owes no end, so nothing is in service but what it has not taken. */
+static void vectors_settle(void)
+{
+	layer_vectors_put_back();
+	while (layer_apic_in_service())
+		layer_apic_end();
+	layer_vectors_stale = 0;
+}
+
+/**
+ * layer_vectors_take_back() - after an exit: what was not delivered waits again
+ *
+ * An exit may also come into a delivery, which then begins anew.  The emulator
+ * calls such an interrupt an exception, by a vector that no exception has.
+ */
+void layer_vectors_take_back(struct svm_vmcb *vmcb)
+{
+	u32 event = vmcb->control.exit_event, vector = event & SVM_EVENT_VECTOR;
+	int interrupted = event & SVM_EVENT_VALID && vector >= 32 &&
+			  (event & SVM_EVENT_TYPE) != SVM_EVENT_SOFT;
+
+	if (interrupted) {
+		layer_counts()->interrupted++;
+		vectors_wait(vector);
+		vmcb->control.exit_event = 0;
+	} else if (layer_vectors_given) {
+		if (vmcb->control.interrupt & SVM_V_IRQ)
+			vectors_wait(layer_vectors_given);
+		else
+			layer_counts()->given[layer_vectors_given]++;
+	}
+	vmcb->control.interrupt &= ~SVM_V_IRQ;
+	vmcb->control.intercept_3 &= ~SVM_3_VINTR;
+	layer_vectors_given = 0;
+	if (layer_vectors_stale && vmcb->save.rflags & X86_FLAGS_IF)
+		vectors_settle();
 }
 
 /* Is what is in service just what Linux owes an end? */
@@ -253,7 +252,7 @@ void layer_vectors_give(struct svm_vmcb *vmcb)
 	}
 	if (layer_vectors_aside && now)
 		vectors_raise_aside();
-	if (layer_vectors_aside || layer_vectors_told) {
+	if (layer_vectors_aside || layer_vectors_told || layer_vectors_stale) {
 		layer_vectors_told = 0;
 		/* not delivered: it ends Linux's run as soon as Linux could take it */
 		vectors_to_processor(vmcb, X86_TOP_CLASS * 16);
