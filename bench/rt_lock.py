@@ -16,8 +16,8 @@ from lab.machine import Machine
 from lab.stage import traffic
 from lab.stage.samples import Samples
 
-#: Turns of all CPUs together; in each the lock is held for so many rounds of a loop, and then free.
-_TURNS, _HELD, _FREE = 60_000, 3000, 12_000
+#: Turns of all CPUs together, for many periods; in each the lock is held for so many rounds of a loop, and then free.
+_TURNS, _HELD, _FREE = 180_000, 3000, 12_000
 _EACH = f"taskset -c {{cpu}} sh -c 'echo take {_HELD} {_FREE} >/proc/spinlock' &"
 
 

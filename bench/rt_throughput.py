@@ -13,6 +13,7 @@ yields has more than a CPU's share of that clock, which the paper's ideal does n
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -31,8 +32,10 @@ PARTS = (0.0, 0.2, 0.4, 0.6, 0.8)
 RAW, MIGRATION = "fixed", "lhp"
 PERIOD_MS = 500
 SAMPLES = 5
-#: Tasks that wake each other all the time; one run is some seconds, so many periods.
-HACKBENCH = "/mnt/usr/bin/hackbench -g 4 -l 200"
+#: Tasks that wake each other all the time; one run is many periods, or it matters where in one it begins.
+HACKBENCH = "/mnt/usr/bin/hackbench -g 4 -l 800"
+#: The part of a duration by which two have to differ.
+TOLD = 0.01
 #: What lhp may leave of what raw costs beyond the anchor.
 GOAL = 0.5
 _TASK = f"{PROGRAMS}/busy_task.py {CPUS - 1} {{part}} {PERIOD_MS} {rt.END}"
@@ -55,8 +58,14 @@ class Point:
         return CPUS * alone_on_one / (CPUS - self.part)
 
     def left(self, ideal: float) -> float:
-        """Return how much of what raw takes beyond an ideal is there with lhp, too."""
-        return (self.migration.median - ideal) / (self.raw.median - ideal)
+        """Return how much of what raw takes beyond an ideal is there with lhp, too.
+
+        Raw may take no more, as far as that can be told; then lhp must not either.
+        """
+        of_raw, of_migration = self.raw.median - ideal, self.migration.median - ideal
+        if of_raw < TOLD * ideal:
+            return 0.0 if of_migration < TOLD * ideal else math.inf
+        return max(0.0, of_migration / of_raw)
 
 
 #: Measures something on a machine, in seconds.
