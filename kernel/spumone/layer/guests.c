@@ -187,19 +187,18 @@ void layer_guests_look(void)
 		layer_rt_look(g, now);
 }
 
-/* Whose turn it is; NULL: Linux's. */
+/* Whose turn it is; NULL: Linux's.  Of those after it, nobody asks now whether they may run. */
 struct layer_guest *layer_guests_first(void)
 {
 	struct layer_guest *g = guests_first;
+	u64 now;
 
-	while (g && !layer_rt_ready(g))
+	if (!g)
+		return NULL;
+	now = layer_arch_now();
+	while (g && !layer_rt_ready(g, now))
 		g = g->next;
 	return g;
-}
-
-static u64 guests_earlier(u64 one, u64 other)
-{
-	return one && (!other || one < other) ? one : other;
 }
 
 /**
@@ -208,12 +207,16 @@ static u64 guests_earlier(u64 one, u64 other)
  */
 u64 layer_guests_next(const struct layer_guest *next)
 {
+	/* one less, so that never is later than all else */
+	u64 when = (next ? layer_rt_runs_until(next) : 0) - 1, wakes;
 	const struct layer_guest *g;
-	u64 when = next ? layer_rt_runs_until(next) : 0;
 
-	for (g = guests_first; g != next; g = g->next)
-		when = guests_earlier(layer_rt_wakes(g), when);
-	return when;
+	for (g = guests_first; g != next; g = g->next) {
+		wakes = layer_rt_wakes(g) - 1;
+		if (wakes < when)
+			when = wakes;
+	}
+	return when + 1;
 }
 
 /* Somebody wants something of one of them, and the bell does not say of which. */

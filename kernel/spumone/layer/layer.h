@@ -66,10 +66,9 @@ struct layer_budget {
  * @number: below LAYER_GUESTS
  * @priority: the highest goes first
  * @on: it has not ended
- * @halted: it waits for an interrupt, or has ended
+ * @wants: what it wants to run for, see rt.c; 0: it waits for an interrupt, or has ended
  * @throttled: it wants to run, and its budget is used up
  * @deadline: when it wants its timer interrupt, in cycles; 0: never
- * @pending: interrupts on their way: a bit a vector
  * @late_deadline: its interrupt is on its way, or just given; 0: none
  * @late_given: when it was entered with an interrupt last
  * @budget: see there
@@ -81,9 +80,9 @@ struct layer_guest {
 	u64 sent;
 	u64 number;
 	u64 priority;
-	int on, halted, throttled;
+	int on, throttled;
+	u64 wants;
 	u64 deadline;
-	u64 pending;
 	u64 late_deadline;
 	u64 late_given;
 	struct layer_budget budget;
@@ -170,7 +169,7 @@ int layer_hosts_choose(void);
 /* rt.c: one of them */
 void layer_rt_begin(struct layer_guest *g, const struct layer_rt_start *start);
 void layer_rt_end(struct layer_guest *g, u64 state, u64 why, u64 at, u64 info);
-int layer_rt_ready(const struct layer_guest *g);
+int layer_rt_ready(struct layer_guest *g, u64 now);
 void layer_rt_enters(struct layer_guest *g, int masked);
 void layer_rt_leaves(void);
 void layer_rt_exited(struct layer_guest *g);

@@ -5,6 +5,9 @@
  */
 #include "layer.h"
 
+/* In what an RTOS wants, beside a bit for each interrupt: it does not wait for one. */
+#define RT_RUNS		(1ull << 63)
+
 /* Linux looks at it when it hears. */
 static void rt_ring_host(struct layer_guest *g)
 {
@@ -19,10 +22,9 @@ void layer_rt_begin(struct layer_guest *g, const struct layer_rt_start *start)
 {
 	g->shared->rt = (struct layer_rt) { .state = LAYER_RT_RUNS };
 	g->on = 1;
-	g->halted = 0;
+	g->wants = RT_RUNS;
 	g->throttled = 0;
 	g->deadline = 0;
-	g->pending = 0;
 	g->priority = start->priority;
 	layer_budget_begin(g, start);
 	layer_late_begin(g);
@@ -42,9 +44,8 @@ void layer_rt_end(struct layer_guest *g, u64 state, u64 why, u64 at, u64 info)
 
 	g->on = 0;
 	/* for good: nothing is raised for it any more */
-	g->halted = 1;
+	g->wants = 0;
 	g->deadline = 0;
-	g->pending = 0;
 	g->throttled = 0;
 	r->why = why;
 	r->at = at;
@@ -53,17 +54,6 @@ void layer_rt_end(struct layer_guest *g, u64 state, u64 why, u64 at, u64 info)
 	__atomic_store_n(&r->state, state, __ATOMIC_RELEASE);
 	if (state != LAYER_RT_NONE)
 		rt_ring_host(g);
-}
-
-static int rt_wants(const struct layer_guest *g)
-{
-	return !g->halted || g->pending;
-}
-
-/* Could it have the core now? */
-int layer_rt_ready(const struct layer_guest *g)
-{
-	return rt_wants(g) && !g->throttled;
 }
 
 /**
@@ -89,26 +79,29 @@ void layer_rt_exited(struct layer_guest *g)
 	layer_late_exited(g);
 }
 
-static void rt_look_budget(struct layer_guest *g, u64 now)
-{
-	int throttled = !layer_budget_look(g, now);
-
-	if (throttled && !g->throttled)
-		g->shared->rt.throttled++;
-	g->throttled = throttled;
-}
-
-/* Its deadline may have come, and its budget's end, or a new one. */
+/* Its deadline may have come.  Most of several have one that has not, so that is asked first. */
 void layer_rt_look(struct layer_guest *g, u64 now)
 {
-	if (g->deadline && (s64)(now - g->deadline) >= 0) {
+	if ((s64)(now - g->deadline) >= 0 && g->deadline) {
 		layer_late_due(g);
 		g->deadline = 0;
 		g->shared->rt.timers++;
 		layer_rt_raise(g, SHIMOS_RT_TIMER);
 	}
-	if (rt_wants(g))
-		rt_look_budget(g, now);
+}
+
+/* Could it have the core now?  Its budget may have come to its end, or be a new one. */
+int layer_rt_ready(struct layer_guest *g, u64 now)
+{
+	int throttled;
+
+	if (!g->wants)
+		return 0;
+	throttled = !layer_budget_look(g, now);
+	if (throttled && !g->throttled)
+		g->shared->rt.throttled++;
+	g->throttled = throttled;
+	return !throttled;
 }
 
 /* While it does not have the core: when it may want it, if nothing else happens; 0: never. */
@@ -129,7 +122,7 @@ u64 layer_rt_runs_until(const struct layer_guest *g)
 void layer_rt_raise(struct layer_guest *g, unsigned int vector)
 {
 	if (g->on)
-		g->pending |= 1ull << vector;
+		g->wants |= 1ull << vector;
 }
 
 void layer_rt_rung(struct layer_guest *g)
@@ -141,20 +134,20 @@ void layer_rt_rung(struct layer_guest *g)
 /* The most urgent one, or -1; it is not on its way any more. */
 int layer_rt_take(struct layer_guest *g)
 {
+	u64 pending = g->wants & ~RT_RUNS;
 	int vector;
 
-	if (!g->pending)
+	if (!pending)
 		return -1;
-	vector = __builtin_ctzll(g->pending);
-	g->pending &= ~(1ull << vector);
-	g->halted = 0;
+	vector = __builtin_ctzll(pending);
+	g->wants = (g->wants & ~(1ull << vector)) | RT_RUNS;
 	layer_late_given(g);
 	return vector;
 }
 
 void layer_rt_halt(struct layer_guest *g)
 {
-	g->halted = 1;
+	g->wants &= ~RT_RUNS;
 }
 
 /* One that is over already is late from now on: what was before is its own doing. */

@@ -204,6 +204,9 @@ void layer_next(void)
 			next_runs(g);
 			return;
 		}
+		/* to look at all of them was long */
+		if (next_look_around())
+			continue;
 		if (layer_vectors_several()) {
 			layer_vectors_gather();
 			continue;
