@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from lab.machine import Machine
@@ -59,22 +60,28 @@ def load(machine: Machine, module: str = "shimos_ikc_test") -> None:
 #: Name, kernel and CPUs of two partitions.
 TWO = (("web", "6.1", "2-3"), ("db", "6.12", "1"))
 TRAFFIC = ("shimos_ikc_test",)
+NO_CMDLINES: Mapping[str, str] = MappingProxyType({})
 
 
 def two_kernels(machine: Machine) -> None:
     """Stage: TWO partitions run, and all three kernels have the traffic module."""
-    _bring_up(machine, TWO, TRAFFIC, ())
+    _bring_up(machine, TWO, TRAFFIC, (), {})
 
 
 def _bring_up(
-    machine: Machine, partitions: tuple[tuple[str, str, str], ...], modules: tuple[str, ...], programs: tuple[str, ...]
+    machine: Machine,
+    partitions: tuple[tuple[str, str, str], ...],
+    modules: tuple[str, ...],
+    programs: tuple[str, ...],
+    cmdlines: Mapping[str, str],
 ) -> None:
     for module in modules:
         load(machine, module)
     for name, flavour, cpus in partitions:
         files = {f"/{m}.ko": f"{m}.ko" for m in modules} | {f"/bin/{Path(p).name}": p for p in programs}
         initrd = initrd_with(machine, flavour, files)
-        start(machine, name, flavour, cpus, more=f"--initrd {initrd}")
+        more = f"--cmdline '{cmdlines[name]}'" if cmdlines.get(name) else ""
+        start(machine, name, flavour, cpus, more=f"--initrd {initrd} {more}")
         for module in modules:
             machine.partition(name).run(f"insmod /{module}.ko")
 
@@ -85,13 +92,15 @@ def kernels(
     partitions: tuple[tuple[str, str, str], ...] = TWO,
     modules: tuple[str, ...] = TRAFFIC,
     programs: tuple[str, ...] = (),
+    cmdlines: Mapping[str, str] = NO_CMDLINES,
 ) -> Iterator[list[Kernel]]:
     """The host and partitions, all with the modules loaded; numbers in that order.
 
+    ``cmdlines`` are added to partitions' command lines, by name.
     On a machine with the stage two_kernels they run already.
     """
     if machine.spec.stage is not two_kernels:
-        _bring_up(machine, partitions, modules, programs)
+        _bring_up(machine, partitions, modules, programs, cmdlines)
     names = [name for name, _, _ in partitions]
     found = [Kernel("host", 0, machine)]
     found += [Kernel(name, number, machine.partition(name)) for number, name in enumerate(names, 1)]

@@ -16,7 +16,7 @@ def same(value: float) -> Samples:
 
 
 @pytest.mark.parametrize(
-    "raw, migration, left",
+    ("raw", "migration", "left"),
     [
         (3.0, 2.25, 0.25),
         (3.0, 3.5, 1.5),

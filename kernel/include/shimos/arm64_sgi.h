@@ -21,6 +21,7 @@
 
 #define SHIMOS_SGI_FIRST	8	/* that is not Linux's own */
 #define SHIMOS_SGI_LAST		15
+#define SHIMOS_SGI_SPARE	7	/* the last of Linux's own: its debugger's, or nobody's */
 
 /* The register has a bit for each CPU of a group of sixteen; not all can name a group. */
 #define SHIMOS_SGI_GROUP	16
@@ -42,7 +43,7 @@ static inline bool shimos_sgi_reaches(u64 mpidr)
 /**
  * shimos_sgi_send() - interrupt a CPU
  * @mpidr: which, one that shimos_sgi_reaches()
- * @sgi: SHIMOS_SGI_FIRST to SHIMOS_SGI_LAST
+ * @sgi: SHIMOS_SGI_SPARE to SHIMOS_SGI_LAST
  *
  * What was written before is visible first.  Context: any, NMI included.
  */
@@ -96,7 +97,7 @@ static inline struct fwnode_handle *shimos_sgi_gic(void)
 
 /**
  * shimos_sgi_map() - what Linux calls an SGI
- * @sgi: SHIMOS_SGI_FIRST to SHIMOS_SGI_LAST
+ * @sgi: SHIMOS_SGI_SPARE to SHIMOS_SGI_LAST
  *
  * It is one interrupt on all CPUs, for request_percpu_irq(); to be given back by
  * irq_dispose_mapping().  Context: may sleep.
@@ -127,6 +128,14 @@ static inline int shimos_sgi_map(u32 sgi)
 	return -ENODEV;
 }
 
+/* Does this CPU hear an SGI?  Context: may not move to another CPU. */
+static inline bool shimos_sgi_heard(unsigned int irq)
+{
+	bool masked;
+
+	return !irq_get_irqchip_state(irq, IRQCHIP_STATE_MASKED, &masked) && !masked;
+}
+
 /**
  * shimos_sgi_enable() - let this CPU hear an SGI
  * @irq: of shimos_sgi_map(), requested
@@ -137,10 +146,8 @@ static inline int shimos_sgi_map(u32 sgi)
  */
 static inline bool shimos_sgi_enable(unsigned int irq)
 {
-	bool masked;
-
 	enable_percpu_irq(irq, IRQ_TYPE_NONE);
-	if (!irq_get_irqchip_state(irq, IRQCHIP_STATE_MASKED, &masked) && !masked)
+	if (shimos_sgi_heard(irq))
 		return true;
 	disable_percpu_irq(irq);
 	return false;

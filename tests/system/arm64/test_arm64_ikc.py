@@ -73,6 +73,46 @@ def test_other_hosts(options: dict[str, object]) -> None:
         machine.assert_dmesg_clean()
 
 
+#: As if the firmware kept the interrupts that Linux does not use.
+SPARE = "shimos_ikc.own_sgis=0"
+
+
+@pytest.mark.parametrize(
+    "spare",
+    [
+        pytest.param(("host", "older"), id="host and an older kernel"),
+        pytest.param(("newer",), id="one of two partitions", marks=REPETITION),
+    ],
+)
+def test_firmware_keeps_interrupts(spare: tuple[str, ...]) -> None:
+    """Then a kernel is rung by the last of Linux's own, which kernels have for a debugger or for nothing."""
+    chosen = {name: SPARE if name in spare else "" for name in ("host", "older", "newer")}
+    partitions = (("older", "6.1", "2-3"), ("newer", "6.12", "1"))
+    with (
+        Machine(arch="arm64", cmdline=chosen.pop("host")) as machine,
+        kernels(machine, partitions, cmdlines=chosen) as found,
+    ):
+        send_all(found, 2_000, "plain")
+        assert_correct(found, 2_000)
+        for kernel in found:
+            shown = kernel.shell.run("grep shimos- /proc/interrupts", check=False).output
+            # a newer kernel has the debugger's, so what listens is no action of ours
+            wants = [] if kernel.name in ("host", "newer") else ["shimos-spare"]
+            wants = wants if kernel.name in spare else ["shimos-control", "shimos-ikc"]
+            bells_shown = [name for name in re.findall(r"shimos-\w+", shown) if name != "shimos-stop"]
+            assert bells_shown == wants, (kernel.name, shown)
+        machine.run("shimos ping -c 20 -i 0 older && shimos ping -c 20 -i 0 newer")
+        # Bells leave with their CPU, and the control bell is one of them.
+        found[1].shell.run("echo 0 >/sys/devices/system/cpu/cpu1/online")
+        send_all(found, 100, "plain")
+        found[1].shell.run("echo 1 >/sys/devices/system/cpu/cpu1/online")
+        send_all(found, 100, "plain")
+        machine.release_consoles()
+        machine.run("shimos stop older && shimos stop newer", timeout=120)
+        assert [show(machine, name)["state"] for name in ("older", "newer")] == ["stopped"] * 2
+        machine.assert_dmesg_clean()
+
+
 def test_bells_follow_their_cpus(machine: Machine) -> None:
     """CPUs of receivers go offline and come back under traffic; no wake-up is lost, and bells come home."""
     with kernels(machine, (("web", "6.1", "2-3"),)) as found:
