@@ -203,6 +203,7 @@ def test_long_input(machine: Machine) -> None:
 
 def test_dump_opens_in_drgn(machine: Machine) -> None:
     """A vmcore of a running and of a dead partition."""
+    arch, elf_machine = {"amd64": ("X86_64", 62), "arm64": ("AARCH64", 183)}[machine.spec.arch]
     start(machine, memory="256M")
     machine.run("shimos dump web -o /tmp/live.vmcore", timeout=120)
     console = machine.partition("web")
@@ -217,11 +218,11 @@ def test_dump_opens_in_drgn(machine: Machine) -> None:
     )
     for name in ("live", "dead"):
         seen = machine.run(f'python3 -c "{program}" /tmp/{name}.vmcore', timeout=120).output
-        assert f"X86_64 OSRELEASE={machine.versions['6.1']}" in seen
+        assert f"{arch} OSRELEASE={machine.versions['6.1']}" in seen
         header = machine.run(
             f"python3 -c \"d=open('/tmp/{name}.vmcore','rb').read(64);print(d[:4],d[16],d[18])\""
         ).output
-        assert "ELF" in header and "4 62" in header
+        assert "ELF" in header and f"4 {elf_machine}" in header
         assert machine.run(f"grep -a -c 'OSRELEASE={machine.versions['6.1']}' /tmp/{name}.vmcore").output.strip() != "0"
     remove(machine)
 

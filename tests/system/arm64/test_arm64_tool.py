@@ -1,0 +1,30 @@
+"""What the tool shows is the same on arm64."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lab.machine import Machine
+from lab.stage.devices import device
+from lab.stage.partitions import remove, start
+from tests.system.test_tool import test_dump_opens_in_drgn, test_lists, test_logs, test_watchers
+
+#: What must be so on each architecture: these tests are collected here, too.
+__all__ = ["test_dump_opens_in_drgn", "test_lists", "test_logs", "test_watchers"]
+
+pytestmark = pytest.mark.machine(arch="arm64")
+
+
+def test_other_commands(machine: Machine) -> None:
+    """Those that no other test here gives: what a partition is attached to, and how fast it is reached."""
+    start(machine, cpus="2-3")
+    disk = "/tmp/disk"
+    machine.run(f"truncate -s 16M {disk} && shimos attach web --disk {disk}")
+    assert device(machine, disk)["state"] == "running"
+    found = json.loads(machine.run("shimos perf web --time 1 --json").output)
+    assert found["messages_per_second"] > 0
+    machine.run("shimos ikc && shimos doctor && shimos show web && shimos ls")
+    remove(machine)
+    machine.assert_dmesg_clean()
