@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 
-from bench.rt_throughput import CPUS, PARTS, SAMPLES, Point, beside_a_task, judge, spent, with_policies
+from bench.rt_throughput import CPUS, PARTS, SAMPLES, Point, beside_a_task, judge, row, spent, with_policies
 from lab import progress
 from lab.machine import Machine
 from lab.stage import traffic
@@ -29,8 +29,7 @@ def job(machine: Machine) -> float:
 
 
 def _row(point: Point, alone: float) -> str:
-    cells = (f"{point.part}", *map(spent, (point.task, point.raw, point.migration)), f"{point.ideal(alone):.2f} s")
-    return f"| {' | '.join(cells)} | {point.left(point.task.median):.2f} |"
+    return row(point, alone, point.task.median)
 
 
 def measure(flavour: str) -> tuple[Samples, list[Point]]:

@@ -128,10 +128,15 @@ def spent(samples: Samples) -> str:
     return f"{samples.median:.2f} s ({min(samples.values):.2f} to {max(samples.values):.2f})"
 
 
+def row(point: Point, one: float, *ideals: float) -> str:
+    """Return a row of the table: what all took, and what is left beyond each of some ideals."""
+    left = (f"{point.left(ideal):.2f}" for ideal in ideals)
+    cells = (f"{point.part}", *map(spent, (point.task, point.raw, point.migration)), f"{point.ideal(one):.2f} s", *left)
+    return f"| {' | '.join(cells)} |"
+
+
 def _row(point: Point, one: float) -> str:
-    ideal = point.ideal(one)
-    cells = (f"{point.part}", *map(spent, (point.task, point.raw, point.migration)), f"{ideal:.2f} s")
-    return f"| {' | '.join(cells)} | {point.left(point.task.median):.2f} | {point.left(ideal):.2f} |"
+    return row(point, one, point.task.median, point.ideal(one))
 
 
 def report(flavour: str) -> bool:
