@@ -33,7 +33,7 @@ RAW, MIGRATION = "fixed", "lhp"
 PERIOD_MS = 500
 SAMPLES = 5
 #: Tasks that wake each other all the time; one run is many periods, or it matters where in one it begins.
-HACKBENCH = "/mnt/usr/bin/hackbench -g 4 -l 800"
+HACKBENCH = "/mnt/usr/bin/hackbench -g 4 -l 400"
 #: The part of a duration by which two have to differ.
 TOLD = 0.01
 #: What lhp may leave of what raw costs beyond the anchor.
