@@ -161,6 +161,34 @@ def test_failed_start_says_why(machine: Machine) -> None:
     assert json.loads(machine.run("shimos ls --json").output)["partitions"] == []
 
 
+#: Says what a kernel says whose timer the emulator has lost, and sleeps on like it.
+NO_TIMER = b"""#!/bin/busybox sh
+busybox mount -t devtmpfs dev /dev
+echo 'APIC frequency too slow, disabling apic timer' >/dev/kmsg
+exec busybox sleep 1000
+"""
+
+
+def test_only_the_lab_starts_a_kernel_without_timer_again(machine: Machine) -> None:
+    """Anywhere else it is a failure, shown when it is seen."""
+    usual = start(machine).seconds
+    remove(machine)
+    # Busybox in the place of our init does as its table says, and loads no agent.
+    machine.put("/tmp/inittab", b"::sysinit:/no-timer\n")
+    machine.put("/tmp/no-timer", NO_TIMER, 0o755)
+    initrd = initrd_with(machine, "6.1", {"/etc/inittab": "/tmp/inittab", "/no-timer": "/tmp/no-timer"})
+    command = run_command(machine, more=f"--initrd {initrd} --timeout {2 + usual:.0f}")
+    for setting, repeated in [("-u SHIMOS_LAB_RESTARTS", 0), ("SHIMOS_LAB_RESTARTS=1", 1)]:
+        # Into a file: what is said of it on a console counts as a fault of the emulator.
+        line = f"env {setting} SHIMOS_INIT_BINARY=/usr/bin/busybox {command} 2>/tmp/said"
+        assert machine.run(line, timeout=120, check=False).status == 1
+        assert int(machine.run("grep -c 'started again' /tmp/said || :").output) == repeated
+        said = machine.run("grep -v 'started again' /tmp/said").output
+        assert "'web' will not come up: its kernel did not find its CPU's timer" in said
+        assert "the end of the kernel log of 'web'" in said
+        assert json.loads(machine.run("shimos ls --json").output)["partitions"] == []
+
+
 def test_init_that_fails_after_the_start(machine: Machine) -> None:
     """The start was good; that the partition crashed later, and why, is there to be asked for."""
     machine.put("/tmp/late", b"#!/bin/busybox sh\n/bin/busybox sleep 2\nexit 3\n", 0o755)

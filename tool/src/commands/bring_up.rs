@@ -1,6 +1,7 @@
 //! Starting a kernel and waiting until it is up: what `shimos run` and `shimos
 //! restart` have in common.
 
+use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use super::{console, kill};
@@ -17,7 +18,11 @@ const LAST_LINES: usize = 15;
 
 /// When to look whether it has no timer: later than a start usually takes.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
-const ATTEMPTS: u32 = 3;
+
+/// How often a kernel without a timer is started again. The lab sets it, for its emulator can
+/// lose the timer (docs/lab.md); on a real machine this is a fault that its owner must see.
+const RESTARTS: &str = "SHIMOS_LAB_RESTARTS";
+const MOST_RESTARTS: u32 = 9;
 
 /// How a start went.
 #[derive(Debug)]
@@ -66,21 +71,19 @@ pub fn bring_up(
     with_agent: bool,
     timeout: Duration,
 ) -> Result<Ready> {
-    let mut attempt = 1;
+    let mut restarts = restarts(std::env::var_os(RESTARTS))?;
     loop {
         match start(device, id, name, with_agent, timeout)? {
             Some(ready) => return Ok(ready),
-            None if attempt == ATTEMPTS => {
+            None if restarts == 0 => {
                 return Ok(failed(
                     device,
                     id,
-                    format!(
-                        "did not find its CPU's timer in {ATTEMPTS} starts: the machine is too busy"
-                    ),
+                    "will not come up: its kernel did not find its CPU's timer".into(),
                 ));
             }
             None => {
-                attempt += 1;
+                restarts -= 1;
                 let status = device.status(id).or_refuse("cannot watch the partition")?;
                 kill::kill(device, &status)?;
                 output::note(format_args!(
@@ -89,6 +92,21 @@ pub fn bring_up(
             }
         }
     }
+}
+
+/// What the lab's variable says; none unless it is set.
+fn restarts(value: Option<OsString>) -> Result<u32> {
+    let Some(value) = value else {
+        return Ok(0);
+    };
+    let number = value.to_str().and_then(|text| text.parse().ok());
+    number.filter(|n| *n <= MOST_RESTARTS).ok_or_else(|| {
+        Error::new(format!(
+            "{RESTARTS}={}: not a number from 0 to {MOST_RESTARTS}",
+            printable(&value.to_string_lossy())
+        ))
+        .hint("it is for emulated machines; unset it")
+    })
 }
 
 /// `None`: it will never be up, for it has no timer.
@@ -208,6 +226,19 @@ mod tests {
             &lines("Using local APIC timer interrupts.\n")
         ));
         assert!(!has_no_timer(&X86_64, &[]));
+    }
+
+    #[test]
+    fn nothing_starts_again_unless_the_lab_says_so() {
+        assert_eq!(restarts(None), Ok(0));
+        for (text, number) in [("0", 0), ("2", 2), ("9", 9)] {
+            assert_eq!(restarts(Some(text.into())), Ok(number));
+        }
+        for text in ["", "10", "-1", "two"] {
+            let error = restarts(Some(text.into())).unwrap_err().to_string();
+            assert!(error.contains("SHIMOS_LAB_RESTARTS="), "{error}");
+            assert!(error.contains("0 to 9"), "{error}");
+        }
     }
 
     #[test]
