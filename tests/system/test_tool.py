@@ -68,6 +68,24 @@ def test_start(machine: Machine) -> None:
     remove(machine)
 
 
+def test_completions(machine: Machine) -> None:
+    """Bash offers the names that there are, to anybody."""
+    start(machine)
+    settings(machine, "db")
+    ask = "setpriv --reuid 65534 /usr/lib/shimos-test/complete.bash shimos"
+
+    def offered(words: str) -> list[str]:
+        return machine.run(f"{ask} {words}").lines
+
+    assert offered("stop ''")[0] == "web"
+    assert offered("start ''")[:2] == ["db", "web"]
+    assert offered("ping h") == ["host"]
+    assert offered("rm --for") == ["--force"]
+    machine.run("rm /etc/shimos/db.toml")
+    remove(machine)
+    assert "web" not in offered("stop ''")
+
+
 #: What to type in a partition, and what `shimos wait` says of it then.
 WAITS = {
     "poweroff": ("poweroff -f", 0, "web: stopped, it powered off"),

@@ -1,8 +1,11 @@
 //! The command line.
 
+mod devices;
 mod ikc;
 mod life;
+mod names;
 mod rt;
+mod run;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -12,18 +15,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::UnknownArgumentValueParser as Moved;
-use clap::{ArgGroup, Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
-use crate::budget::{self, Budget};
-use crate::config::{OnChange, OnReboot};
-use crate::devices::spec::{self, Wanted};
+use crate::duration;
 use crate::top::rates::Sort;
-use crate::{duration, name, pci, size};
+pub use devices::{Attach, Detach};
 pub use ikc::{Perf, Ping};
 pub use life::{Names, Restart, Rm, Start, Stop, Wait};
 pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
-use values::CpuListParser;
-pub use values::{CpuList, DetachKey, Format, Picture, detach_key};
+pub use run::Run;
+pub use values::{DetachKey, Format, Picture, detach_key};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -39,7 +40,10 @@ Exit codes:
 Environment:
   SHIMOS_MODULES      directory with <kernel version>/shimos_ikc.ko, shimos_agent.ko and
                       shimos_virtio.ko, instead of /lib/modules/<kernel version>/updates/dkms
-  SHIMOS_INIT_BINARY  the init for partitions, instead of /usr/lib/shimos/init";
+  SHIMOS_INIT_BINARY  the init for partitions, instead of /usr/lib/shimos/init
+
+Files:
+  /etc/shimos/NAME.toml  partitions that `start` makes: shimos.toml(5)";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -170,7 +174,7 @@ pub enum Command {
     /// gives back what it took. Options after "--" are those of bench/run, --quick
     /// for example.
     Bench(Bench),
-    /// Print a completion script for a shell
+    /// Print a completion script for a shell, which asks the tool for names
     Completions { shell: clap_complete::Shell },
     /// Write the man pages into a directory
     Man { directory: PathBuf },
@@ -205,203 +209,9 @@ pub struct Bench {
     pub more: Vec<OsString>,
 }
 
-#[derive(Debug, Default, Args)]
-#[command(group = ArgGroup::new("own_cpus").args(["cpus", "cpuset"]))]
-pub struct Run {
-    /// Name of the partition: letters, digits, '.', '_', '-'
-    #[arg(value_parser = name::parse, required_unless_present = "file")]
-    pub name: Option<String>,
-
-    /// Take what is not given here from a TOML file
-    #[arg(long, value_name = "FILE.toml")]
-    pub file: Option<PathBuf>,
-
-    #[arg(short = 'f', hide = true, num_args = 0..=1, default_missing_value = "", value_parser = Moved::suggest_arg("--file"))]
-    pub f: Option<String>,
-
-    /// How many CPUs to take from the host
-    ///
-    /// Whole cores that are neighbours, in a node with room for the memory if there is one.
-    /// The host keeps its first core and those that real-time programs share.
-    #[arg(long, value_name = "N", value_parser = values::cpu_count)]
-    pub cpus: Option<u32>,
-
-    /// CPUs to take from the host, as Linux numbers them: 2-3 or 1,4-7
-    #[arg(long, value_name = "LIST", value_parser = CpuListParser)]
-    pub cpuset: Option<CpuList>,
-
-    /// Number of the CPU to share with a real-time program that goes before the host: 1
-    ///
-    /// Makes a real-time partition: --kernel names its program, which has no initrd, no
-    /// command line and no devices. With --no-agent nobody waits until it says that it is
-    /// up. On x86-64 only.
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_parser = CpuListParser,
-        conflicts_with_all = ["own_cpus", "initrd", "cmdline", "pci", "disks", "nets"]
-    )]
-    pub share_cpus: Option<CpuList>,
-
-    /// How long a real-time program may have its CPU, of each period [default: 95%/10ms]
-    ///
-    /// 40%/10ms, or 40% for periods of 10 ms. The rest of each period is the host's.
-    #[arg(long, value_name = "PERCENT%[/PERIOD]", value_parser = budget::parse, conflicts_with = "own_cpus")]
-    pub budget: Option<Budget>,
-
-    /// Which real-time program of a CPU goes first: the highest, 1 to 99 [default: 50]
-    ///
-    /// Of two with the same priority, who came first. The host goes after all of them.
-    #[arg(long, value_name = "N", value_parser = values::priority(), conflicts_with = "own_cpus")]
-    pub priority: Option<u32>,
-
-    /// Keep the host away from a real-time program's memory while it runs
-    ///
-    /// The host can touch no more of it than both use: a stray access of its kernel or of
-    /// one of its programs meets an exception there, and is counted. All CPUs of the host
-    /// run under nested paging as long as there is such a program.
-    #[arg(long, conflicts_with = "own_cpus")]
-    pub protected: bool,
-
-    /// Keep the partition's kernel from what is not its own
-    ///
-    /// Its CPUs run under nested paging: a stray access outside of its memory meets an
-    /// exception there, a triple fault ends the partition and not the machine, and ports
-    /// that reset the machine do nothing. It cannot share devices with others. On x86-64 only.
-    #[arg(long, conflicts_with = "share_cpus")]
-    pub guarded: bool,
-    /// Watch another real-time program, on the same CPU or on another
-    ///
-    /// Its text and constants can be read by the program of this partition, and nothing else
-    /// of it, whenever both run. monitor.elf looks at them four times a second; when one bit
-    /// is not as it was linked, the other program ends at once: see --on-change.
-    #[arg(long, value_name = "NAME", value_parser = name::parse, conflicts_with = "own_cpus")]
-    pub watch: Option<String>,
-
-    /// What to do when one that watches it finds it changed [default: stop]
-    #[arg(long, value_name = "WHAT", conflicts_with = "own_cpus")]
-    pub on_change: Option<OnChange>,
-
-    /// Memory to take from the host: 512M, 1G
-    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
-    pub memory: Option<u64>,
-
-    /// Kernel: a vmlinuz, on x86-64 also an ELF vmlinux [default: the one the host runs], or the real-time program
-    #[arg(long, value_name = "FILE")]
-    pub kernel: Option<PathBuf>,
-
-    /// Initrd [default: /boot/initrd.img-<kernel version> if it exists]
-    #[arg(long, value_name = "FILE")]
-    pub initrd: Option<PathBuf>,
-
-    /// Kernel parameters
-    #[arg(long, value_name = "PARAMETERS", allow_hyphen_values = true)]
-    pub cmdline: Option<String>,
-
-    #[command(flatten)]
-    pub share: Share,
-
-    /// A PCIe device to give it whole, as lspci -D shows it; repeat for more (x86-64 only)
-    #[arg(long, value_name = "ADDRESS", value_parser = pci::parse)]
-    pub pci: Vec<pci::Address>,
-
-    /// Do not put the agent into the initrd: no console, no orderly stop, weaker containment
-    #[arg(long)]
-    pub no_agent: bool,
-
-    /// What to do when the partition reboots [default: stop]
-    #[arg(long, value_name = "WHAT")]
-    pub on_reboot: Option<OnReboot>,
-
-    /// Seconds to wait until it is up
-    #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "60")]
-    pub timeout: Duration,
-
-    /// If it does not come up, keep it for a look instead of removing it
-    #[arg(long)]
-    pub keep: bool,
-
-    /// Remove a partition of the same name first, if it is not running
-    #[arg(long)]
-    pub replace: bool,
-
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// What to share. On the command line of `run`, --disk replaces the file's disks and
-/// --net its nets.
-#[derive(Clone, Debug, Default, Args)]
-pub struct Share {
-    /// Share a disk with it, a block device or a file: PATH[,ro][,queues=N][,iops=N][,bw=SIZE][,size=SIZE]
-    ///
-    /// May be given several times. ro: it may only read. queues: how many, each with a
-    /// thread here [default: as many as it has CPUs]. iops, bw: at most so many requests
-    /// and bytes per second, each for reading and for writing. size: only so much of the
-    /// file. A block device must not be in use here, mounted for example.
-    #[arg(long = "disk", value_name = "SPEC", value_parser = spec::disk)]
-    pub disks: Vec<spec::Disk>,
-
-    /// Give it a network interface in a bridge here: BRIDGE[,mac=MAC][,queues=N][,mtu=N][,name=IFNAME]
-    ///
-    /// May be given several times. "p2p" instead of a bridge: connected with an interface
-    /// here and nothing else. mac: of its interface [default: made from the names, always
-    /// the same]. queues: pairs of them [default: as many as it has CPUs]. mtu [default:
-    /// the bridge's, or 1500]. name: of the interface here, %d becomes a number [default:
-    /// shm-NAME%d].
-    #[arg(long = "net", value_name = "SPEC", value_parser = spec::net)]
-    pub nets: Vec<spec::Net>,
-}
-
-impl Share {
-    pub fn wanted(&self) -> Wanted {
-        Wanted {
-            disks: self.disks.clone(),
-            nets: self.nets.clone(),
-        }
-    }
-}
-
-#[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").args(["disks", "nets"]).required(true).multiple(true))]
-pub struct Attach {
-    /// Name of a kernel: a partition's, or "host"
-    pub name: String,
-
-    #[command(flatten)]
-    pub share: Share,
-
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(group = ArgGroup::new("which").args(["disk", "net", "id"]).required(true))]
-pub struct Detach {
-    /// Name of the kernel that has it: a partition's, or "host"
-    pub name: String,
-
-    /// The disk: the path that it was shared by, or another one that leads to it
-    #[arg(long, value_name = "PATH")]
-    pub disk: Option<String>,
-
-    /// The network device: its interface here
-    #[arg(long, value_name = "IFNAME")]
-    pub net: Option<String>,
-
-    /// The number that `shimos devices` shows
-    #[arg(long, value_name = "N")]
-    pub id: Option<u32>,
-
-    /// Even if it is in use there: whoever uses it gets errors
-    #[arg(short, long)]
-    pub force: bool,
-}
-
 #[derive(Debug, Args)]
 pub struct Show {
+    #[arg(add = names::partitions())]
     pub name: String,
     /// Print JSON
     #[arg(long)]
@@ -410,6 +220,7 @@ pub struct Show {
 
 #[derive(Debug, Args)]
 pub struct Logs {
+    #[arg(add = names::partitions())]
     pub name: String,
     /// Go on printing new lines, until the partition ends
     #[arg(short = 'F', long)]
@@ -429,6 +240,7 @@ pub struct Logs {
 
 #[derive(Debug, Args)]
 pub struct Console {
+    #[arg(add = names::partitions())]
     pub name: String,
     /// Only watch: what is typed goes nowhere
     #[arg(short, long)]
@@ -469,6 +281,7 @@ pub struct TrustRun {
 
 #[derive(Debug, Args)]
 pub struct Dump {
+    #[arg(add = names::partitions())]
     pub name: String,
     /// File to write
     #[arg(short, long, value_name = "FILE")]

@@ -53,6 +53,7 @@ use kloader::KLoader;
 
 fn main() -> ExitCode {
     terminal::restore_on_panic();
+    commands::docs::complete();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // What is wrong would look like the program's exit code 2.

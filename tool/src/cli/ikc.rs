@@ -5,11 +5,13 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::UnknownArgumentValueParser as Moved;
 
+use super::names;
 use crate::{duration, size};
 
 #[derive(Debug, Args)]
 pub struct Ping {
     /// Name of a kernel: a partition's, or "host"
+    #[arg(add = names::kernels())]
     pub name: String,
     /// Stop after so many messages [default: at Ctrl-C]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -34,6 +36,7 @@ pub struct Ping {
 #[derive(Debug, Args)]
 pub struct Perf {
     /// Name of a kernel: a partition's, or "host"
+    #[arg(add = names::kernels())]
     pub name: String,
     /// Seconds to send
     #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]

@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::names;
 use crate::duration;
 
 #[derive(Debug, Args)]
 pub struct Names {
-    #[arg(required = true, value_name = "NAME")]
+    #[arg(required = true, value_name = "NAME", add = names::partitions())]
     pub names: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Start {
-    #[command(flatten)]
-    pub names: Names,
+    #[arg(required = true, value_name = "NAME", add = names::startable())]
+    pub names: Vec<String>,
     /// Seconds to wait until it is up
     #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "60")]
     pub timeout: Duration,
@@ -32,6 +33,7 @@ pub struct Stop {
 
 #[derive(Debug, Args)]
 pub struct Wait {
+    #[arg(add = names::partitions())]
     pub name: String,
     /// Seconds to wait at most [default: until it ends]
     #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse)]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Json, values};
+use super::{Json, names, values};
 use crate::device::HostPolicy;
 
 #[derive(Debug, Args)]
@@ -73,6 +73,7 @@ pub enum RtMore {
 #[derive(Debug, Args)]
 pub struct RtCheck {
     /// Name of a real-time partition
+    #[arg(add = names::partitions())]
     pub name: String,
 
     /// Print JSON
@@ -93,6 +94,7 @@ pub struct RtPolicy {
 #[derive(Debug, Args)]
 pub struct RtMove {
     /// Name of a real-time partition, or one of the host's CPUs, as `shimos rt` calls it
+    #[arg(add = names::partitions())]
     pub name: String,
 
     /// The CPU, as Linux numbers them
@@ -106,6 +108,7 @@ pub struct RtMove {
 #[derive(Debug, Args)]
 pub struct RtPriority {
     /// Name of a real-time partition, or host:1 for the host's tasks on CPU 1
+    #[arg(add = names::partitions())]
     pub name: String,
 
     /// 1 to 99, the highest goes first; 0, for the host: after all programs
@@ -120,6 +123,7 @@ pub struct RtPriority {
 #[derive(Debug, Args)]
 pub struct RtLatency {
     /// Name of a real-time partition
+    #[arg(add = names::partitions())]
     pub name: String,
 
     /// Print the histogram, too: a line for each bucket, its bar on a logarithmic scale

@@ -1,6 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::values::CpuList;
 use super::*;
+use crate::budget::Budget;
+use crate::config::OnReboot;
 use clap::CommandFactory;
 
 fn parse(line: &str) -> Result<Cli, String> {

@@ -13,7 +13,7 @@ use crate::{interrupt, name, output};
 const SETTINGS: &str = "/etc/shimos";
 
 pub fn run(device: &dyn Device, args: &cli::Start, verbose: bool) -> Result<()> {
-    each(&args.names.names, |name| {
+    each(&args.names, |name| {
         start(device, args, name, Path::new(SETTINGS), verbose)
     })
 }
@@ -75,7 +75,7 @@ mod tests {
 
     fn start_it(fake: &Fake, name: &str, settings: &Path) -> Result<()> {
         let args = cli::Start {
-            names: cli::Names { names: Vec::new() },
+            names: Vec::new(),
             timeout: Duration::from_millis(50),
         };
         start(fake, &args, name, settings, false)
