@@ -63,7 +63,7 @@ def _insmod_order(kernel: Kernel, names: list[str]) -> list[Path]:
 def initramfs(kernel: Kernel) -> Path:
     """The tiny initramfs that finds the machine's disks and hands over to them."""
     init = _GUEST / "host-initramfs"
-    scripts = [_GUEST / f"host-{name}" for name in ("init", "shell", "install", "refresh")]
+    scripts = [_GUEST / f"host-{name}" for name in ("init", "shell", "systemd", "install", "refresh")]
 
     def build(target: Path) -> None:
         tree = target.with_suffix(".tree")
