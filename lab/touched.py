@@ -63,7 +63,7 @@ MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (
     ("tool/src/commands/rt*", (*_RT, *_system("tool"))),
     ("tool/src/pci/*", _system("pci", "tool")),
     ("tool/src/ikc/*", (*_IKC, *_system("tool"))),
-    ("tool/*", (*_LIFE, *_IKC, *_DEVICES, *_system("trust", "package", "service"))),
+    ("tool/*", (*_LIFE, *_IKC, *_DEVICES, *_system("trust", "package", "service", "map"))),
     ("lib/rust-kml/*", (*_KML, *_system("package"))),
     ("lib/*", (*_IKC, *_system("package"))),
     ("packaging/*", _system("package")),

@@ -11,6 +11,7 @@ mod tests;
 mod values;
 
 use std::ffi::OsString;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use clap::builder::UnknownArgumentValueParser as Moved;
 use clap::{Args, Parser, Subcommand};
 
 use crate::duration;
-use crate::top::rates::Sort;
+use crate::machine::rates::Sort;
 pub use devices::{Attach, Detach};
 pub use ikc::{Perf, Ping};
 pub use life::{Names, Restart, Rm, Start, Stop, Wait};
@@ -72,7 +73,12 @@ pub enum Command {
     /// List the partitions
     #[command(visible_alias = "list")]
     Ls(Ls),
-    /// Show everything about a partition
+    /// Show everything about a partition, or a map of the machine
+    ///
+    /// Without a name: whose each CPU is, by node and core, and how busy; whose the memory
+    /// is; the kernels, and the devices that they use. A kernel is a letter. In a terminal
+    /// with colours it has one, and without UTF-8 (LANG), or on a vt100 or the console, the
+    /// map is in ASCII. Works in a partition, too, for what it knows.
     Show(Show),
     /// Print a partition's kernel log, also after its death
     Logs(Logs),
@@ -131,7 +137,17 @@ pub enum Command {
     /// kernel shares. "-" is what is not there or cannot be known. Keys: q quits, up and
     /// down choose a partition whose devices are shown, s (or left and right) chooses
     /// the column to sort by, r reverses. Works in a partition, too, for its peers.
+    ///
+    /// Above is the map of `shimos show`, with a curve of each kernel's load, if the terminal
+    /// has 16 rows. A terminal that cannot draw (TERM=dumb) gets one picture after the
+    /// other, and who reads no terminal gets one table.
     Top(Top),
+    /// Show the map of the machine on a page for a browser, live
+    ///
+    /// Serves http://127.0.0.1:7468/ until Ctrl-C. The page can be read and changes nothing; it
+    /// needs nothing from elsewhere. Whoever can reach the address can read it: for another
+    /// machine, `ssh -L 7468:127.0.0.1:7468 HOST` is safer than --bind.
+    Web(Web),
     /// Show how CPUs are shared with real-time programs
     ///
     /// A line for each virtual CPU: the host's, then the programs', of every CPU that is
@@ -212,7 +228,7 @@ pub struct Bench {
 #[derive(Debug, Args)]
 pub struct Show {
     #[arg(add = names::partitions())]
-    pub name: String,
+    pub name: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -292,6 +308,16 @@ pub struct Dump {
     /// The partition may be running: do not warn about it
     #[arg(long)]
     pub live: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Web {
+    /// Port to listen at; 0: any that is free
+    #[arg(short, long, value_name = "N", default_value = "7468")]
+    pub port: u16,
+    /// Address to listen at
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub bind: IpAddr,
 }
 
 #[derive(Debug, Args)]

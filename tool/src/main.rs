@@ -25,6 +25,7 @@ mod kernel_log;
 mod kloader;
 mod kml;
 mod lookup;
+mod machine;
 mod memory_file;
 mod modules;
 mod name;
@@ -32,6 +33,7 @@ mod output;
 mod partition_json;
 mod partition_modules;
 mod pci;
+mod picture;
 mod progress;
 mod size;
 mod smt;
@@ -41,6 +43,7 @@ mod top;
 mod unpack;
 mod vmcore;
 mod waiting;
+mod web;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -91,6 +94,8 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Perf(args) => commands::perf::run(&args),
         Command::Ikc(args) => commands::ikc::run(&args),
         Command::Top(args) => commands::top::run(&args),
+        Command::Web(args) => commands::web::run(&args),
+        Command::Show(cli::Show { name: None, json }) => commands::map::run(json),
         Command::Attach(args) => commands::attach::run(&args),
         Command::Detach(args) => commands::detach::run(&args),
         Command::Devices(args) => commands::devices::run(&args),
@@ -121,6 +126,7 @@ fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> 
         | Command::Perf(_)
         | Command::Ikc(_)
         | Command::Top(_)
+        | Command::Web(_)
         | Command::Attach(_)
         | Command::Detach(_)
         | Command::Devices(_)

@@ -46,9 +46,14 @@ pub fn json(value: &impl Serialize) -> Result<()> {
     line(serde_json::to_string_pretty(&formatted(value)).or_json()?)
 }
 
+/// The same as text, for who does not print it.
+pub fn json_text(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(&formatted(value)).or_json()
+}
+
 /// Print a structure as JSON on one line.
 pub fn json_line(value: &impl Serialize) -> Result<()> {
-    line(serde_json::to_string(&formatted(value)).or_json()?)
+    line(json_text(value)?)
 }
 
 /// Print a list as JSON: an object that has it under this name.

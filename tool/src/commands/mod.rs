@@ -13,6 +13,7 @@ pub mod ikc;
 pub mod kill;
 pub mod logs;
 pub mod ls;
+pub mod map;
 pub mod perf;
 pub mod ping;
 pub mod restart;
@@ -25,6 +26,7 @@ pub mod stop;
 pub mod top;
 pub mod trust;
 pub mod wait;
+pub mod web;
 
 use crate::error::{Error, Result};
 use crate::output;

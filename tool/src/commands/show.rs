@@ -22,7 +22,8 @@ use crate::{duration, pci, size};
 const SILENCE: Duration = Duration::from_secs(3);
 
 pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
-    let status = lookup::find(device, &args.name)?;
+    // Without a name main() shows the map, which needs no KLoader.
+    let status = lookup::find(device, args.name.as_deref().unwrap_or_default())?;
     let all = device::all(device).or_refuse("cannot list who watches it")?;
     let watchers = watchers(&status, &all);
     // This host may have no IKC: then there is nothing to say about it.

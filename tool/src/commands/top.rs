@@ -4,26 +4,28 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use crate::cli;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::machine::rates;
+use crate::machine::snapshot::Source;
+use crate::picture::look::Look;
 use crate::top::draw::View;
-use crate::top::snapshot::Source;
-use crate::top::{rates, screen, text};
+use crate::top::{plain, screen, text};
 use crate::{interrupt, output};
 
 const SHORTEST: Duration = Duration::from_millis(100);
 
+/// Whoever reads no terminal gets one table.
 pub fn run(args: &cli::Top) -> Result<()> {
     let interval = args.interval.max(SHORTEST);
-    let once = args.once || args.json;
-    let terminal = io::stdout().is_terminal() && io::stdin().is_terminal();
-    if !once && !terminal {
-        return Err(Error::new("this is no terminal to show a live view on")
-            .hint("give --once, for one look"));
-    }
+    let once = args.once || args.json || !io::stdout().is_terminal();
+    let look = Look::here();
     let mut source = Source::open()?;
-    if !once {
-        let view = View::new(interval, args.sort);
+    if !once && look.moves && io::stdin().is_terminal() {
+        let view = View::new(interval, args.sort, look);
         return screen::run(&mut || source.read(), view, interval);
+    }
+    if !once {
+        return plain::run(&mut || source.read(), interval, args.sort);
     }
     let before = source.read()?;
     interrupt::pause_until(before.at + interval)?;

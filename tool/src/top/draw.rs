@@ -9,15 +9,24 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Row as Cells, Table, TableState};
 
-use super::rates::{self, Row, Sort};
 use super::text::{self, DEVICE_HEAD, HEAD};
 use crate::duration;
+use crate::machine::model::Machine;
+use crate::machine::rates::{self, Row, Sort};
+use crate::picture::look::Look;
+use crate::picture::map::{History, Map};
 
 const KEYS: &str = "q quit   up/down choose   left/right or s sort   r reverse";
 
-/// What the user has chosen.
+/// The fewest rows of a terminal that has room for the map, too.
+const WITH_MAP: u16 = 16;
+
+/// What there is to show, and what the user has chosen of it.
 pub struct View {
     pub rows: Vec<Row>,
+    machine: Option<Machine>,
+    history: History,
+    look: Look,
     interval: Duration,
     sort: Sort,
     reversed: bool,
@@ -32,9 +41,12 @@ pub enum Then {
 }
 
 impl View {
-    pub fn new(interval: Duration, sort: Sort) -> Self {
+    pub fn new(interval: Duration, sort: Sort, look: Look) -> Self {
         View {
             rows: Vec::new(),
+            machine: None,
+            history: History::default(),
+            look,
             interval,
             sort,
             reversed: false,
@@ -42,8 +54,10 @@ impl View {
         }
     }
 
-    pub fn update(&mut self, rows: Vec<Row>) {
+    pub fn update(&mut self, rows: Vec<Row>, machine: Machine) {
         self.rows = rows;
+        self.history.add(&machine);
+        self.machine = Some(machine);
         rates::sort(&mut self.rows, self.sort, self.reversed);
         if self.position().is_none() {
             self.selected = self.rows.first().map(|row| row.name.clone());
@@ -89,19 +103,41 @@ impl View {
             0 => 1,
             n => u16::try_from(n + 3).unwrap_or(u16::MAX).min(room),
         };
-        let [top, middle, bottom, keys] = Layout::vertical([
+        let map = self.map(frame.area());
+        let above = u16::try_from(map.len()).unwrap_or(u16::MAX).min(room);
+        let [top, picture, middle, bottom, keys] = Layout::vertical([
             Constraint::Length(1),
+            Constraint::Length(above),
             Constraint::Min(2),
             Constraint::Length(below),
             Constraint::Length(1),
         ])
         .areas(frame.area());
         frame.render_widget(Line::from(self.title()), top);
+        frame.render_widget(Paragraph::new(map), picture);
         self.draw_kernels(frame, middle);
         if let Some(row) = devices {
             draw_devices(frame, bottom, row);
         }
         frame.render_widget(Paragraph::new(KEYS).style(dim()), keys);
+    }
+
+    /// Whose CPUs and memory are, and how busy each kernel was.
+    fn map(&self, area: Rect) -> Vec<Line<'static>> {
+        let Some(machine) = self.machine.as_ref().filter(|_| area.height >= WITH_MAP) else {
+            return Vec::new();
+        };
+        let map = Map::new(machine, self.look, area.width.into());
+        let mut lines = map.cpus();
+        lines.push(map.memory());
+        lines.extend(map.kernels(&self.history));
+        // Those of the chosen kernel are below in any case.
+        let devices = map.devices();
+        if lines.len() + devices.len() < usize::from(area.height / 2) {
+            lines.extend(devices);
+        }
+        lines.push(Line::default());
+        lines
     }
 
     fn title(&self) -> String {
@@ -184,10 +220,12 @@ mod tests {
     use ratatui::backend::TestBackend;
 
     use super::*;
+    use crate::machine::model;
+    use crate::picture::look;
 
     fn view() -> View {
-        let mut view = View::new(Duration::from_secs(1), Sort::Name);
-        view.update(rates::example());
+        let mut view = View::new(Duration::from_secs(1), Sort::Name, look::NONE);
+        view.update(rates::example(), model::example());
         view
     }
 
@@ -232,12 +270,41 @@ mod tests {
     }
 
     #[test]
+    fn with_the_map() {
+        let small = screen(&view(), 80, 24);
+        assert_eq!(
+            small[..15],
+            [
+                "shimos top: 2 kernels, every 1.00 s",
+                "node 0   [h0: h1+c@] [w2* w3*]",
+                "node 1   [d4  d5 ] [-6  -7 ]",
+                "memory   [hhhhhhhhhhhhhwwwwwwddddddc.........................] 8 GiB, 4 GiB free",
+                "h  host  this kernel  CPUs 0-1  2.0 GiB   55%  +",
+                "w  web   running      CPUs 2-3  1 GiB     75%  *",
+                "d  db    running      CPUs 4-5  1 GiB",
+                "c  ctl   running      CPU 1     8 MiB",
+                "disk  /dev/vdb      -> web  running, reads 1 MiB/s, writes 0 bytes/s",
+                "net   shm-web0      -> web  offered, reads 1.5 KiB/s, writes 0 bytes/s",
+                "pci   0000:01:00.0  -> web  given",
+                "",
+                "NAME*  STATE    CPUS  CPU%  MEMORY  READ/S  WRITE/S  RX/S     TX/S  DOORBELLS/S",
+                "db     running  2     -     1 GiB   -       -        -        -     0",
+                "web    running  2     -     1 GiB   1 MiB   0 B      1.5 KiB  0 B   10",
+            ]
+        );
+        assert_eq!((small.len(), small[23].as_str()), (24, KEYS));
+        let large = screen(&view(), 200, 50);
+        assert_eq!(large.len(), 50);
+        assert!(large[1].starts_with("node 0   [h0"), "{large:?}");
+    }
+
+    #[test]
     fn any_size_will_do() {
         for (width, height) in [(1, 1), (10, 3), (40, 5), (300, 100)] {
             screen(&view(), width, height);
         }
         let mut empty = view();
-        empty.update(Vec::new());
+        empty.update(Vec::new(), model::example());
         assert!(screen(&empty, 80, 10)[0].contains("no other kernels"));
         press(&mut empty, KeyCode::Down);
         press(&mut empty, KeyCode::End);
@@ -273,7 +340,7 @@ mod tests {
         let mut view = view();
         let mut rows = rates::example();
         rows.retain(|row| row.name == "web");
-        view.update(rows);
+        view.update(rows, model::example());
         assert_eq!(view.selected.as_deref(), Some("web"));
     }
 }

@@ -4,20 +4,23 @@ use std::io::{self, Stdout};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    self, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
 use ratatui::crossterm::{cursor, execute};
+use ratatui::layout::Rect;
+use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::draw::{Then, View};
-use super::rates::rows;
-use super::snapshot::Snapshot;
 use crate::error::{IoContext, Result};
 use crate::interrupt;
+use crate::machine::model;
+use crate::machine::rates::rows;
+use crate::machine::snapshot::Snapshot;
 use crate::output::written;
+use crate::picture::look;
 
 /// The longest that a signal goes unseen.
 const SLICE: Duration = Duration::from_millis(200);
@@ -33,14 +36,27 @@ impl Screen {
         const WHAT: &str = "cannot set up the terminal";
         enable_raw_mode().or_fail(WHAT)?;
         ACTIVE.store(true, Ordering::Relaxed);
-        let made = execute!(io::stdout(), EnterAlternateScreen)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(io::stdout())));
+        let made = execute!(io::stdout(), EnterAlternateScreen).and_then(|()| terminal());
         match made {
             Ok(terminal) => Ok(Screen { terminal }),
             Err(e) => {
                 leave();
                 Err(e).or_fail(WHAT)
             }
+        }
+    }
+}
+
+/// One that does not know its size, on a serial line for example, has the usual one.
+fn terminal() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    let backend = CrosstermBackend::new(io::stdout());
+    match terminal::size() {
+        Ok((columns, rows)) if columns > 0 && rows > 0 => Terminal::new(backend),
+        _ => {
+            let (columns, rows) = look::size();
+            let area = Rect::new(0, 0, columns, rows);
+            let viewport = Viewport::Fixed(area);
+            Terminal::with_options(backend, TerminalOptions { viewport })
         }
     }
 }
@@ -68,14 +84,14 @@ pub fn run(
     let mut before = read()?;
     let mut screen = Screen::enter()?;
     // Something to look at before the first interval is over.
-    view.update(rows(&before, &before));
+    view.update(rows(&before, &before), model::map(&before, &before));
     loop {
         let next = before.at + interval;
         if show_until(&mut screen, &mut view, next)? == Then::Quit {
             return Ok(());
         }
         let now = read()?;
-        view.update(rows(&before, &now));
+        view.update(rows(&before, &now), model::map(&before, &now));
         before = now;
     }
 }

@@ -1,6 +1,6 @@
 //! The columns, as text.
 
-use super::rates::{DeviceRow, Row, Sort};
+use crate::machine::rates::{DeviceRow, Row, Sort};
 use crate::output::{self, printable};
 use crate::size;
 
@@ -81,8 +81,8 @@ pub fn table(rows: &[Row]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::rates;
     use super::*;
+    use crate::machine::rates;
 
     #[test]
     fn columns() {

@@ -7,6 +7,7 @@ use std::path::Path;
 use crate::device::{self, Device, Kind};
 use crate::error::{Error, Result};
 use crate::lookup::OrRefuse;
+use crate::machine::topology::node_of;
 use crate::{cpulist, output, smt};
 
 /// What was asked for.
@@ -130,17 +131,6 @@ fn too_many(cores: &[Core], wanted: usize) -> Error {
 fn read_list(root: &Path, path: &str) -> Vec<u32> {
     let text = fs::read_to_string(root.join(path)).unwrap_or_default();
     cpulist::parse(text.trim()).unwrap_or_default()
-}
-
-/// The CPU's directory has a link to its node; without nodes all are in the first.
-fn node_of(root: &Path, cpu: u32) -> u32 {
-    let folder = root.join(format!("sys/devices/system/cpu/cpu{cpu}"));
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut numbers = entries.filter_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        name.strip_prefix("node")?.parse().ok()
-    });
-    numbers.next().unwrap_or(0)
 }
 
 /// Bytes; as good as endless where nothing is said of nodes.

@@ -60,7 +60,7 @@ pub fn rows(before: &Snapshot, now: &Snapshot) -> Vec<Row> {
         Row {
             name: kernel.name.clone(),
             state: kernel.state.clone(),
-            cpus: kernel.cpus,
+            cpus: kernel.cpus.as_ref().map(Vec::len),
             cpu_percent: busy(old, kernel).map(|ns| per_second(ns) / 1e7),
             memory: kernel.memory,
             disk_read: sum(Kind::Disk, |d| d.read),
@@ -212,9 +212,10 @@ pub fn example() -> Vec<Row> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::time::{Duration, Instant};
 
+    use super::super::host::Host;
     use super::*;
     use crate::devices::fake;
     use crate::ikc::view;
@@ -225,8 +226,10 @@ mod tests {
             number: Some(number),
             state: "running".into(),
             starts: 1,
-            cpus: Some(2),
+            cpus: Some(vec![2 * number, 2 * number + 1]),
+            shares: false,
             memory: Some(1 << 30),
+            pci: Vec::new(),
             cpu_busy_ns: None,
         }
     }
@@ -236,6 +239,8 @@ mod tests {
         let at = Instant::now();
         let before = Snapshot {
             at,
+            this: "host".into(),
+            host: Host::default(),
             kernels: vec![kernel("web", 1), kernel("db", 2)],
             devices: Some(vec![
                 fake::disk(1, "web", "/dev/vdb"),

@@ -1,10 +1,12 @@
 //! All counters at one moment.
 
 use std::io;
+use std::path::Path;
 use std::time::Instant;
 
 use shimos_ikc::Queue;
 
+use super::host::{self, Host};
 use crate::commands::show::silent_for;
 use crate::device::{self, Device, Kind, Status};
 use crate::devices::node::Node;
@@ -13,10 +15,16 @@ use crate::error::Result;
 use crate::ikc::view::View;
 use crate::kloader::KLoader;
 use crate::lookup::OrRefuse;
+use crate::name::HOST;
+use crate::pci;
 
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub at: Instant,
+    /// This kernel's name.
+    pub this: String,
+    pub host: Host,
+    /// The others.
     pub kernels: Vec<Kernel>,
     /// `None`: this kernel cannot share devices.
     pub devices: Option<Vec<devices::Status>>,
@@ -33,8 +41,13 @@ pub struct Kernel {
     pub state: String,
     /// Counts its starts: with each, CPU time begins at zero.
     pub starts: u32,
-    pub cpus: Option<usize>,
+    /// Their numbers.
+    pub cpus: Option<Vec<u32>>,
+    /// Its CPU is the host's as well.
+    pub shares: bool,
     pub memory: Option<u64>,
+    /// PCI devices that it has whole.
+    pub pci: Vec<String>,
     /// Time that its CPUs were not idle.
     pub cpu_busy_ns: Option<u64>,
 }
@@ -64,7 +77,7 @@ impl Source {
         }
         let node = self.node.as_ref().map(|node| node as &dyn Devices);
         let loader = self.loader.as_ref().map(|loader| loader as &dyn Device);
-        collect(loader, node, view)
+        collect(loader, node, view, host::read(Path::new("/")))
     }
 }
 
@@ -72,6 +85,7 @@ fn collect(
     loader: Option<&dyn Device>,
     node: Option<&dyn Devices>,
     view: Option<View>,
+    host: Host,
 ) -> Result<Snapshot> {
     let number = |name: &str| {
         let kernels = view.as_ref().map(|v| v.kernels.as_slice());
@@ -94,8 +108,12 @@ fn collect(
         )?),
         None => None,
     };
+    let mut known = view.iter().flat_map(|view| &view.kernels);
+    let this = known.find(|kernel| kernel.is_self);
     Ok(Snapshot {
         at: Instant::now(),
+        this: this.map_or_else(|| HOST.into(), |kernel| kernel.name.clone()),
+        host,
         kernels,
         devices,
         queues: view.map(|v| v.queues),
@@ -113,8 +131,10 @@ fn partition(status: &Status, number: Option<u32>) -> Kernel {
             None => status.state.name().into(),
         },
         starts: status.starts,
-        cpus: Some(status.cpus.len()),
+        cpus: Some(status.cpus.clone()),
+        shares: status.kind == Kind::Rt,
         memory: Some(status.memory),
+        pci: pci::given_to(Path::new("/"), &status.name),
         cpu_busy_ns: known.then_some(status.busy_ns),
     }
 }
@@ -129,7 +149,9 @@ fn others(view: &View) -> Vec<Kernel> {
             state: crate::ikc::view::state_name(k).into(),
             starts: k.life,
             cpus: None,
+            shares: false,
             memory: None,
+            pci: Vec::new(),
             cpu_busy_ns: None,
         })
         .collect()
@@ -145,9 +167,16 @@ mod tests {
     fn on_the_host() {
         let loader = fake::Fake::with(&["web", "db"]);
         let node = devices::fake::Fake::with(&[devices::fake::disk(1, "web", "a")]);
-        let snapshot = collect(Some(&loader), Some(&node), Some(view::example())).unwrap();
+        let snapshot = collect(
+            Some(&loader),
+            Some(&node),
+            Some(view::example()),
+            Host::default(),
+        )
+        .unwrap();
         let web = &snapshot.kernels[0];
-        assert_eq!((web.number, web.cpus), (Some(1), Some(2)));
+        assert_eq!((web.number, &web.cpus), (Some(1), &Some(vec![2, 3])));
+        assert_eq!(snapshot.this, "host");
         assert_eq!((web.state.as_str(), web.memory), ("running", Some(1 << 30)));
         assert_eq!(snapshot.devices.unwrap().len(), 1);
         assert_eq!(snapshot.queues.unwrap().len(), 3);
@@ -157,14 +186,16 @@ mod tests {
     fn one_that_shares_its_cpu() {
         let loader = fake::Fake::with(&["web"]);
         loader.add(fake::rt_status("ctl"));
-        let kernels = collect(Some(&loader), None, None).unwrap().kernels;
+        let kernels = collect(Some(&loader), None, None, Host::default())
+            .unwrap()
+            .kernels;
         let busy: Vec<_> = kernels.iter().map(|k| k.cpu_busy_ns).collect();
         assert_eq!(busy, [Some(900_000_000), Some(12_000_000)]);
     }
 
     #[test]
     fn in_a_partition() {
-        let snapshot = collect(None, None, Some(view::example())).unwrap();
+        let snapshot = collect(None, None, Some(view::example()), Host::default()).unwrap();
         let names: Vec<_> = snapshot.kernels.iter().map(|k| k.name.as_str()).collect();
         assert_eq!(names, ["web", "db"], "not itself");
         assert_eq!(snapshot.kernels[0].state, "up");

@@ -1,0 +1,8 @@
+//! The machine as it is now: whose CPUs, memory and devices are, and what they are doing.
+//! Calls go down: model, rates, snapshot, host, topology.
+
+pub mod host;
+pub mod model;
+pub mod rates;
+pub mod snapshot;
+pub mod topology;
