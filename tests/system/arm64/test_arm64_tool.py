@@ -25,6 +25,10 @@ def test_other_commands(machine: Machine) -> None:
     assert device(machine, disk)["state"] == "running"
     found = json.loads(machine.run("shimos perf web --time 1 --json").output)
     assert found["messages_per_second"] > 0
-    machine.run("shimos ikc && shimos doctor && shimos show web && shimos ls")
+    machine.run("shimos ikc && shimos doctor && shimos show web")
+    # The map has each CPU's owner, and so has top.
+    top = "script -qc 'TERM=dumb timeout --foreground -s INT 2 shimos top -i 0.5' /dev/null </dev/null"
+    for command in ("shimos show", top):
+        assert "[w2" in machine.run(command, check=False).output
     remove(machine)
     machine.assert_dmesg_clean()
