@@ -174,21 +174,19 @@ int layer_guests_any(void)
 	return 0;
 }
 
-/* What is due. */
-void layer_guests_look(void)
+/* Is there more than one? */
+int layer_guests_several(void)
 {
-	struct layer_guest *g = guests_first;
-	u64 now;
-
-	if (!g)
-		return;
-	now = layer_arch_now();
-	for (; g; g = g->next)
-		layer_rt_look(g, now);
+	return guests_first && guests_first->next;
 }
 
-/* Whose turn it is; NULL: Linux's.  Of those after it, nobody asks now whether they may run. */
-struct layer_guest *layer_guests_first(void)
+/**
+ * layer_guests_look() - what is due, and then whose turn it is
+ *
+ * Of those after that one, nobody asks now whether their budgets let them run.
+ * Return: NULL: it is Linux's
+ */
+struct layer_guest *layer_guests_look(void)
 {
 	struct layer_guest *g = guests_first;
 	u64 now;
@@ -196,8 +194,10 @@ struct layer_guest *layer_guests_first(void)
 	if (!g)
 		return NULL;
 	now = layer_arch_now();
-	while (g && !layer_rt_ready(g, now))
-		g = g->next;
+	for (; g; g = g->next)
+		layer_rt_look(g, now);
+	for (g = guests_first; g && !layer_rt_ready(g, now); g = g->next)
+		;
 	return g;
 }
 

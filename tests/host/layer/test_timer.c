@@ -113,11 +113,9 @@ static void test_beside_an_rtos(void)
 	layer_rt_call(core_first, SHIMOS_RT_CALL_TIMER, core_now + 20000, 0);
 	layer_timer_look();
 	CHECK(core_shared.armed == core_now + 20000);
-	layer_guests_look();
-	CHECK(!layer_guests_first());
+	CHECK(!layer_guests_look());
 	fire();
-	layer_guests_look();
-	CHECK(layer_guests_first() && !core_ticked);
+	CHECK(layer_guests_look() && !core_ticked);
 	CHECK(layer_rt_take(core_first) == SHIMOS_RT_TIMER && layer_rt_take(core_first) == -1);
 
 	/* while it runs, Linux's deadline waits */
@@ -131,10 +129,10 @@ static void test_beside_an_rtos(void)
 static void test_rtos_calls(void)
 {
 	core_reset();
-	CHECK(!layer_guests_first());
+	CHECK(!layer_guests_look());
 	layer_rt_raise(core_first, SHIMOS_RT_BELL);	/* for nobody */
 	core_begin(&unlimited);
-	CHECK(layer_guests_first() && layer_rt_take(core_first) == -1);
+	CHECK(layer_guests_look() && layer_rt_take(core_first) == -1);
 	CHECK(layer_rt_call(core_first, 99, 0, 0) == -1);
 	CHECK(layer_rt_call(core_first, SHIMOS_RT_CALL_READY, 0, 0) == 0 && core_first_shared.rt.ready);
 	CHECK(!core_rings);	/* Linux has no bell yet */
@@ -154,7 +152,7 @@ static void test_rtos_calls(void)
 	CHECK(layer_rt_take(core_first) == -1);
 
 	CHECK(layer_rt_call(core_first, SHIMOS_RT_CALL_END, SHIMOS_RT_END_FAILED, 7) == 0);
-	CHECK(!layer_guests_first() && core_first_shared.rt.state == LAYER_RT_ENDED && core_rings == 3);
+	CHECK(!layer_guests_look() && core_first_shared.rt.state == LAYER_RT_ENDED && core_rings == 3);
 	CHECK(core_first_shared.rt.why == SHIMOS_RT_END_FAILED && core_first_shared.rt.at == 7);
 }
 

@@ -48,12 +48,10 @@ void turns_go_on(void)
 {
 	struct layer_guest *g;
 
-	layer_guests_look();
-	g = layer_guests_first();
+	g = layer_guests_look();
 	if (!g) {
 		to_linux();
-		layer_guests_look();
-		g = layer_guests_first();
+		g = layer_guests_look();
 	}
 	if (g)
 		to_rtos(g);

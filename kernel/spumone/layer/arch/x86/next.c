@@ -178,10 +178,8 @@ static noinline __cold int next_is_linux(const struct layer_guest *g)
 /* The RTOS that has the core next; NULL: Linux has it, though one may want it. */
 static struct layer_guest *next_rtos(void)
 {
-	struct layer_guest *g;
+	struct layer_guest *g = layer_guests_look();
 
-	layer_guests_look();
-	g = layer_guests_first();
 	if (!g || (layer_tasks_any() && next_is_linux(g))) {
 		layer_tasks_wait(g);
 		return NULL;
@@ -205,7 +203,7 @@ void layer_next(void)
 			return;
 		}
 		/* to look at all of them was long */
-		if (next_look_around())
+		if (layer_guests_several() && next_look_around())
 			continue;
 		if (layer_vectors_several()) {
 			layer_vectors_gather();
