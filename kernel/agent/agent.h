@@ -11,31 +11,66 @@
 extern struct shimos_shared *agent_shared;
 int agent_shared_map(void);
 void agent_shared_unmap(void);
-/* Ring KLoader.  Any context. */
 void agent_ring_host(void);
 
 /* end.c: how the partition ends, whatever the way */
 int agent_end_init(void);
 void agent_end_exit(void);
-/* KLoader asks for an orderly power-off; process context. */
 void agent_power_off(void);
 
 /* console.c */
 int agent_console_init(void);
 void agent_console_exit(void);
-void agent_console_rang(void);		/* hard interrupt: there may be input */
+void agent_console_rang(void);
 
-/* What an architecture provides; see arch/.../arch.c. */
+/* ---- what an architecture provides; see arch/.../arch.c ---- */
+
+/**
+ * agent_arch_find_shared() - where KLoader says the shared area is
+ * @addr: gets its physical address
+ * @size: gets its bytes, as they were described; nothing has checked them
+ *
+ * Context: process; once, at module load.
+ * Return: 0; -ENODEV: KLoader did not start this kernel; -EPROTO or another error: its
+ * description is not one that is known.
+ */
 int agent_arch_find_shared(u64 *addr, u64 *size);
-/*
- * Catch restarts that pass all notifiers by, as sysrq-b does, and call @end with
- * SHIMOS_CAUSE_REBOOT instead.
+
+/**
+ * agent_arch_catch_restart() - catch restarts that pass all notifiers by, as sysrq-b does
+ * @end: called with SHIMOS_CAUSE_REBOOT instead; any context, does not return
+ *
+ * Context: process; may sleep.
+ * Return: 0 or why it cannot be; then agent_arch_release() need not, but may be called.
  */
 int agent_arch_catch_restart(void (*end)(enum shimos_cause cause));
-/* Catch KLoader's call to stand still, and call @stop; any context, no return. */
+
+/**
+ * agent_arch_catch_stop() - catch KLoader's call to stand still
+ * @stop: called on each CPU that may have been asked, in any context, also an NMI's; returns if
+ *	nobody asked
+ *
+ * Context: process; may sleep.
+ * Return: 0 or why it cannot be.
+ */
 int agent_arch_catch_stop(void (*stop)(void));
+
+/**
+ * agent_arch_release() - catch neither restarts nor calls any more
+ *
+ * Also for what has not been caught.
+ *
+ * Context: process; may sleep.
+ */
 void agent_arch_release(void);
-/* This CPU stands still from now on: let KLoader stop it from outside. */
+
+/**
+ * agent_arch_let_go() - let KLoader stop this CPU from outside
+ *
+ * It stands still from now on.
+ *
+ * Context: any, interrupts off; may not return.
+ */
 void agent_arch_let_go(void);
 
 #endif

@@ -146,6 +146,11 @@ static void agent_take_input(struct work_struct *work)
 }
 static DECLARE_WORK(agent_input_work, agent_take_input);
 
+/**
+ * agent_console_rang() - KLoader has rung: there may be input
+ *
+ * Context: any; the input is read in a work.
+ */
 void agent_console_rang(void)
 {
 	if (READ_ONCE(agent_in->head) != agent_in->tail)
@@ -169,6 +174,12 @@ static const struct tty_operations agent_tty_ops = {
 
 static const struct tty_port_operations agent_tty_port_ops = {};
 
+/**
+ * agent_console_init() - make the console's terminal, and have the log written there
+ *
+ * Context: process; after agent_shared_map().
+ * Return: 0 or why it cannot be; then nothing is left.
+ */
 int agent_console_init(void)
 {
 	struct device *device;
@@ -205,6 +216,11 @@ put_driver:
 	return ret;
 }
 
+/**
+ * agent_console_exit() - take the console away
+ *
+ * Context: process; may sleep.
+ */
 void agent_console_exit(void)
 {
 	unregister_console(&agent_console);

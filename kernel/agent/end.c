@@ -124,12 +124,23 @@ static void agent_power_off_again(struct work_struct *work)
 	schedule_delayed_work(&agent_power_off_work, 3 * HZ);
 }
 
+/**
+ * agent_power_off() - do what KLoader asks for: an orderly power-off
+ *
+ * Context: any; the power-off itself is done in a work.
+ */
 void agent_power_off(void)
 {
 	pr_info("the host asks for a power-off\n");
 	mod_delayed_work(system_wq, &agent_power_off_work, 0);
 }
 
+/**
+ * agent_end_init() - hear of each way in which this kernel can end
+ *
+ * Context: process; after agent_shared_map().
+ * Return: 0 or why one cannot be caught; then none is.
+ */
 int agent_end_init(void)
 {
 	int ret;
@@ -158,7 +169,13 @@ unregister:
 	return ret;
 }
 
-/* The agent goes again because it could not do all: nothing of it may stay behind. */
+/**
+ * agent_end_exit() - hear of no end any more
+ *
+ * The agent goes again because it could not do all: nothing of it may stay behind.
+ *
+ * Context: process; may sleep.
+ */
 void agent_end_exit(void)
 {
 	agent_arch_release();

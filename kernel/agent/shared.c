@@ -7,11 +7,24 @@
 
 struct shimos_shared *agent_shared;
 
+/**
+ * agent_ring_host() - ring KLoader
+ *
+ * Context: any.
+ */
 void agent_ring_host(void)
 {
 	ikc_bell_ring(READ_ONCE(agent_shared->host_bell));
 }
 
+/**
+ * agent_shared_map() - find the area shared with KLoader, map and check it
+ *
+ * Says in the log what is wrong.
+ *
+ * Context: process; may sleep.
+ * Return: 0; -EPROTO: KLoader is of another release; -ENOMEM; or as agent_arch_find_shared().
+ */
 int agent_shared_map(void)
 {
 	u64 addr, size;
@@ -37,6 +50,11 @@ int agent_shared_map(void)
 	return 0;
 }
 
+/**
+ * agent_shared_unmap() - undo agent_shared_map()
+ *
+ * Context: process; nothing uses the area any more.
+ */
 void agent_shared_unmap(void)
 {
 	memunmap(agent_shared);
