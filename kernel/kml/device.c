@@ -119,11 +119,22 @@ static struct miscdevice kml_device = {
 	.fops	= &kml_device_fops,
 };
 
+/**
+ * kml_device_init() - let programs ask for kernel mode by a device
+ *
+ * Context: process; all else is ready.
+ * Return: 0 or why there is none.
+ */
 int kml_device_init(void)
 {
 	return misc_register(&kml_device);
 }
 
+/**
+ * kml_device_exit() - take the device away
+ *
+ * Context: process.
+ */
 void kml_device_exit(void)
 {
 	misc_deregister(&kml_device);

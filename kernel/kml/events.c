@@ -57,6 +57,14 @@ static struct shimos_tracepoint events[] = {
 	{ "sched_process_exec", kml_on_exec },
 };
 
+/**
+ * kml_events_init() - hear of exec, fork and exit
+ *
+ * Says in the log which of them the kernel has not.
+ *
+ * Context: process; may sleep.
+ * Return: 0 or an error; then none is heard of.
+ */
 int kml_events_init(void)
 {
 	const char *missing;
@@ -67,6 +75,11 @@ int kml_events_init(void)
 	return err;
 }
 
+/**
+ * kml_events_exit() - hear of them no more
+ *
+ * Context: process; may sleep.  None is being handled when it returns.
+ */
 void kml_events_exit(void)
 {
 	shimos_tracepoints_leave(events, ARRAY_SIZE(events));

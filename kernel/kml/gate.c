@@ -56,6 +56,12 @@ static bool kml_gate_take_next(void)
 	return found;
 }
 
+/**
+ * kml_gate_keeps() - may who has these rights stay in kernel mode?
+ * @cred: the rights
+ *
+ * Context: atomic.
+ */
 bool kml_gate_keeps(const struct cred *cred)
 {
 	return cred->user_ns == &init_user_ns &&
@@ -72,6 +78,13 @@ static int kml_gate_check_caller(struct complaint *c)
 	return 0;
 }
 
+/**
+ * kml_gate_trust_next() - the next exec of current need not be of a file below the directory
+ * @c: why it is refused
+ *
+ * Context: process; may sleep.
+ * Return: 0; -ENOMEM; or refused.
+ */
 int kml_gate_trust_next(struct complaint *c)
 {
 	struct next *next;
@@ -90,6 +103,11 @@ int kml_gate_trust_next(struct complaint *c)
 	return 0;
 }
 
+/**
+ * kml_gate_forget() - current has asked for nothing
+ *
+ * Context: atomic.
+ */
 void kml_gate_forget(void)
 {
 	if (!list_empty(&nexts))
@@ -144,6 +162,14 @@ static int kml_gate_check_file(struct complaint *c, const struct path *path,
 	return err;
 }
 
+/**
+ * kml_gate_allows() - may what current just exec'ed run in kernel mode?
+ * @bprm: the exec
+ *
+ * Counts, and keeps the latest refusal's reason.
+ *
+ * Context: atomic; uses up what kml_gate_trust_next() has granted.
+ */
 bool kml_gate_allows(const struct linux_binprm *bprm)
 {
 	const struct path *path = &bprm->file->f_path;
@@ -175,6 +201,12 @@ bool kml_gate_allows(const struct linux_binprm *bprm)
 	return !err;
 }
 
+/**
+ * kml_gate_status() - what the gate has decided
+ * @status: gets counts and the latest refusal's reason; the rest of it stays
+ *
+ * Context: atomic at most; takes a spinlock.
+ */
 void kml_gate_status(struct shimos_kml_status *status)
 {
 	spin_lock(&lock);
@@ -184,6 +216,14 @@ void kml_gate_status(struct shimos_kml_status *status)
 	spin_unlock(&lock);
 }
 
+/**
+ * kml_gate_init() - find the directory of trusted programs
+ *
+ * It must be only root's to write; says in the log if not.
+ *
+ * Context: process; may sleep.
+ * Return: 0; -EPERM; or as kern_path().
+ */
 int kml_gate_init(void)
 {
 	int err = kern_path(directory, LOOKUP_FOLLOW | LOOKUP_DIRECTORY, &trusted);
@@ -200,6 +240,11 @@ int kml_gate_init(void)
 	return 0;
 }
 
+/**
+ * kml_gate_exit() - give the directory back, and forget who asked
+ *
+ * Context: process; no task execs into the gate any more.
+ */
 void kml_gate_exit(void)
 {
 	struct next *n, *save;

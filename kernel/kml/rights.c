@@ -53,6 +53,14 @@ static struct kprobe notifier_probe = {
 
 static struct kprobe *probes[] = { &creds_probe, &notifier_probe };
 
+/**
+ * kml_rights_init() - hear of trusted programs that give up rights, or would run virtual machines
+ *
+ * Says in the log why it cannot be.
+ *
+ * Context: process; may sleep.
+ * Return: 0 or an error.
+ */
 int kml_rights_init(void)
 {
 	int err = register_kprobes(probes, ARRAY_SIZE(probes));
@@ -63,6 +71,11 @@ int kml_rights_init(void)
 	return err;
 }
 
+/**
+ * kml_rights_exit() - hear of them no more
+ *
+ * Context: process; may sleep.
+ */
 void kml_rights_exit(void)
 {
 	unregister_kprobes(probes, ARRAY_SIZE(probes));

@@ -84,6 +84,11 @@ static struct trusted *kml_task_create(struct task_struct *task)
 	return trusted;
 }
 
+/**
+ * kml_current_trusted() - is current trusted?
+ *
+ * Context: preemption off.
+ */
 bool kml_current_trusted(void)
 {
 	const struct trusted *trusted = kml_task_find_current();
@@ -91,16 +96,35 @@ bool kml_current_trusted(void)
 	return trusted && !trusted->demoted;
 }
 
+/**
+ * kml_is_our_notifier() - is that how we hear of a task becoming current?
+ * @notifier: anybody's
+ *
+ * Context: any.
+ */
 bool kml_is_our_notifier(const struct preempt_notifier *notifier)
 {
 	return notifier->ops == &ops;
 }
 
+/**
+ * kml_trusted_tasks() - how many tasks are trusted
+ *
+ * Context: any; it may have changed when it returns.
+ */
 unsigned long kml_trusted_tasks(void)
 {
 	return READ_ONCE(count);
 }
 
+/**
+ * kml_list_tasks() - which tasks are trusted
+ * @tids: gets their thread ids, as current sees them
+ * @room: how many @tids can take
+ *
+ * Context: process; takes a spinlock.
+ * Return: how many there are, which may be more than @room.
+ */
 u32 kml_list_tasks(u32 *tids, u32 room)
 {
 	struct trusted *trusted;
@@ -116,6 +140,12 @@ u32 kml_list_tasks(u32 *tids, u32 room)
 	return n;
 }
 
+/**
+ * kml_trust_current() - make current trusted
+ *
+ * Context: atomic; current has just exec'ed, in its new address space.
+ * Return: 0; -ENOMEM: no memory, or the module is about to go.
+ */
 int kml_trust_current(void)
 {
 	struct trusted *trusted = kml_task_find_current();
@@ -141,6 +171,13 @@ int kml_trust_current(void)
 	return 0;
 }
 
+/**
+ * kml_trust_child() - make a new child trusted as current is
+ * @child: has not run
+ *
+ * Context: atomic.
+ * Return: 0; -ENOMEM: no memory, or the module is about to go.
+ */
 int kml_trust_child(struct task_struct *child)
 {
 	struct trusted *trusted = no_child ? NULL : kml_task_create(child);
@@ -163,6 +200,11 @@ static void kml_task_unlink(struct trusted *trusted)
 	count--;
 }
 
+/**
+ * kml_distrust_current() - current is no more trusted, if it was
+ *
+ * Context: atomic; current execs or exits.
+ */
 void kml_distrust_current(void)
 {
 	struct trusted *trusted = kml_task_find_current();
@@ -220,6 +262,14 @@ static void kml_task_demote(struct callback_head *work)
 		stop_machine(kml_task_demote_all, current->mm, NULL);
 }
 
+/**
+ * kml_demote_current() - current shall leave kernel mode, if it is trusted
+ *
+ * When its system call returns it is not trusted, nor is anything else that has its memory, and
+ * all goes on in user mode.
+ *
+ * Context: atomic; current is in a system call.
+ */
 void kml_demote_current(void)
 {
 	struct trusted *trusted = kml_task_find_current();
@@ -233,6 +283,14 @@ void kml_demote_current(void)
 		trusted->demoting = false;
 }
 
+/**
+ * kml_tasks_init() - get ready to trust tasks
+ *
+ * Says in the log what the kernel lacks.
+ *
+ * Context: process; after kml_arch_init().
+ * Return: 0 or -EOPNOTSUPP.
+ */
 int kml_tasks_init(void)
 {
 	kml_task_work_add = (void *)kml_symbol("task_work_add");
@@ -244,6 +302,11 @@ int kml_tasks_init(void)
 	return 0;
 }
 
+/**
+ * kml_tasks_exit() - undo kml_tasks_init()
+ *
+ * Context: process; no task is trusted, for each holds the module.
+ */
 void kml_tasks_exit(void)
 {
 	preempt_notifier_dec();

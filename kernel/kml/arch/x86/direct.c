@@ -67,7 +67,13 @@ static unsigned long kml_direct_called_by(unsigned long stub, unsigned long erro
 	return 0;
 }
 
-/* What is not found goes the stock way. */
+/**
+ * kml_direct_init() - find the handlers that our stubs may call without the kernel's entries
+ *
+ * What is not found goes the stock way.
+ *
+ * Context: process; after the stock IDT was copied to kml_stock.
+ */
 void kml_direct_init(void)
 {
 	unsigned long error_entry = kml_symbol("error_entry");

@@ -38,6 +38,13 @@ static const unsigned short whole_regs[] = {
 #endif
 };
 
+/**
+ * kml_fast_init() - find the system calls that our entry may call without do_syscall_64()
+ *
+ * Without them all go by it.
+ *
+ * Context: process; after kml_symbols_init().
+ */
 void kml_fast_init(void)
 {
 	const unsigned long *table = (const unsigned long *)kml_symbol("sys_call_table");

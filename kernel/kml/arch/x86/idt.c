@@ -166,6 +166,12 @@ static void kml_idt_free_gate_pages(void)
 	}
 }
 
+/**
+ * kml_idt_init() - make our interrupt table, and a gate page for each CPU
+ *
+ * Context: process; may sleep.
+ * Return: 0 or why it cannot be; then nothing is left.
+ */
 int kml_idt_init(void)
 {
 	unsigned int cpu;
@@ -199,6 +205,11 @@ fail:
 	return err;
 }
 
+/**
+ * kml_idt_exit() - undo kml_idt_init()
+ *
+ * Context: process; no CPU uses our table.
+ */
 void kml_idt_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug);

@@ -24,6 +24,12 @@ static int kml_kvm_on_module(struct notifier_block *notifier, unsigned long even
 
 static struct notifier_block modules = { .notifier_call = kml_kvm_on_module };
 
+/**
+ * kml_kvm_init() - keep KVM of Intel CPUs out
+ *
+ * Context: process; may sleep.
+ * Return: 0; -EOPNOTSUPP: it is there already.
+ */
 int kml_kvm_init(void)
 {
 	int err = register_module_notifier(&modules);
@@ -38,6 +44,11 @@ int kml_kvm_init(void)
 	return -EOPNOTSUPP;
 }
 
+/**
+ * kml_kvm_exit() - let it come again
+ *
+ * Context: process; may sleep.
+ */
 void kml_kvm_exit(void)
 {
 	unregister_module_notifier(&modules);

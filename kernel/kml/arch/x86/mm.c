@@ -11,6 +11,12 @@
 #include "kml.h"
 #include "x86.h"
 
+/**
+ * kml_mm_init_page() - tell a gate page's stubs where this kernel has its memory
+ * @page: zeroed
+ *
+ * Context: any.
+ */
 void kml_mm_init_page(struct kml_gate_page *page)
 {
 	page->direct_map = PAGE_OFFSET;

@@ -49,6 +49,14 @@ static const char *kml_support_objection(void)
 	return NULL;
 }
 
+/**
+ * kml_support_check() - can this processor and this kernel run programs in kernel mode?
+ *
+ * Says in the log why not.
+ *
+ * Context: process.
+ * Return: 0 or -EOPNOTSUPP.
+ */
 int kml_support_check(void)
 {
 	const char *why = kml_support_objection();

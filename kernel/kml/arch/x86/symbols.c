@@ -33,11 +33,25 @@ static int kml_symbols_find_lookup(void)
 	return 0;
 }
 
+/**
+ * kml_symbol() - where something of the kernel is that it does not export
+ * @name: as in /proc/kallsyms
+ *
+ * Context: process; after kml_symbols_init() has found the look-up.
+ * Return: its address, 0 if there is none.
+ */
 unsigned long kml_symbol(const char *name)
 {
 	return kml_kallsyms_lookup_name(name);
 }
 
+/**
+ * kml_branch_target() - where a call or a jump goes to
+ * @code: KML_BRANCH_SIZE bytes of it, the last four of which are the distance
+ *
+ * Context: any.
+ * Return: the address.
+ */
 unsigned long kml_branch_target(const u8 *code)
 {
 	s32 distance;
@@ -74,6 +88,14 @@ static bool kml_symbols_swaps_gs(unsigned long function)
 	return false;
 }
 
+/**
+ * kml_symbols_init() - find what the kernel does not export, and check that its entry is known
+ *
+ * Says in the log what is not.
+ *
+ * Context: process; may sleep.
+ * Return: 0; -EOPNOTSUPP: refused; or another error.
+ */
 int kml_symbols_init(void)
 {
 	unsigned long syscall;

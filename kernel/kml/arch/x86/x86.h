@@ -8,19 +8,32 @@
 #include <asm/desc_defs.h>
 #include "layout.h"
 
-/* a CPU's gate stack and what the stubs want to know; see layout.h */
+/**
+ * struct kml_gate_page - a CPU's gate stack, and what the stubs want to know; see layout.h
+ * @sp0: top of the CPU's entry stack
+ * @direct_map: where physical memory is mapped
+ * @cr3_mask: the address in CR3
+ * @pgd_shift: address to index in the top-level table
+ * @promotions: from CPL 3
+ * @fixes: of user bits in top-level entries
+ * @retries: for a stale TLB
+ * @last_cr2: the address of the latest of these retries
+ * @last_ip: its instruction
+ * @last_cr3: its page tables
+ * @stack_top: of the trusted task that is current
+ */
 struct kml_gate_page {
-	u64 sp0;		/* top of the CPU's entry stack */
-	u64 direct_map;		/* where physical memory is mapped */
-	u64 cr3_mask;		/* the address in CR3 */
-	u64 pgd_shift;		/* address to index in the top-level table */
-	u64 promotions;		/* from CPL 3 */
-	u64 fixes;		/* of user bits in top-level entries */
-	u64 retries;		/* for a stale TLB */
-	u64 last_cr2;		/* the latest of them, */
+	u64 sp0;
+	u64 direct_map;
+	u64 cr3_mask;
+	u64 pgd_shift;
+	u64 promotions;
+	u64 fixes;
+	u64 retries;
+	u64 last_cr2;
 	u64 last_ip;
 	u64 last_cr3;
-	u64 stack_top;		/* of the trusted task that is current */
+	u64 stack_top;
 };
 
 /* idt.c */
@@ -37,7 +50,14 @@ int kml_symbols_init(void);
 #define KML_CALL	0xe8		/* first byte of a call */
 #define KML_BRANCH_SIZE	5		/* of calls and jumps with a 32-bit distance */
 unsigned long kml_branch_target(const u8 *code);
-/* what a static call of it is like; there is no such function */
+
+/**
+ * kml_do_syscall_64_type() - what a static call of do_syscall_64() is like
+ * @regs: of the program
+ * @nr: of the system call
+ *
+ * There is no such function.
+ */
 void kml_do_syscall_64_type(struct pt_regs *regs, int nr);
 
 /* kvm.c: keeps KVM of Intel CPUs out; refuses if it is there. */
