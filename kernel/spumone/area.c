@@ -12,7 +12,13 @@
 static u64 area_chunk[IKC_MAX_CHUNKS];	/* physical addresses; launch_mutex guards both */
 static u32 area_chunks;
 
-/* There is one more.  launch_mutex. */
+/**
+ * area_add() - RTOSes can see one more chunk of IKC's area
+ * @chunk: its number, the next one
+ * @physical: its address
+ *
+ * Context: launch_mutex.
+ */
 void area_add(unsigned int chunk, u64 physical)
 {
 	if (WARN_ON(chunk != area_chunks || chunk >= IKC_MAX_CHUNKS))
@@ -20,7 +26,11 @@ void area_add(unsigned int chunk, u64 physical)
 	area_chunk[area_chunks++] = physical;
 }
 
-/* The area goes, and no RTOS sees it.  launch_mutex. */
+/**
+ * area_forget() - the area goes, and no RTOS sees it
+ *
+ * Context: launch_mutex.
+ */
 void area_forget(void)
 {
 	area_chunks = 0;

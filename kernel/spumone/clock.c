@@ -101,9 +101,13 @@ static void clock_remember(struct clock_event_device *device)
 			per_cpu(clock_cpus, cpu).device = device;
 }
 
-/*
- * The kernel's list of devices is found from a device of ours in it.  A device is part
- * of its CPU's own data, and stays where it is when the CPU goes off.
+/**
+ * clock_init() - find the clock event devices that are local timers
+ *
+ * The kernel's list of devices is found from a device of ours in it.  A device is part of its
+ * CPU's own data, and stays where it is when the CPU goes off.
+ *
+ * Context: may sleep; once, at module load.
  */
 void clock_init(void)
 {
@@ -121,7 +125,13 @@ void clock_init(void)
 	cpus_read_unlock();
 }
 
-/* Has this CPU a timer that we know, and is it in use? */
+/**
+ * clock_check() - has this CPU a timer that we know, and is it in use?
+ * @cpu: any possible one
+ *
+ * Context: any.
+ * Return: 0 or -ENODEV.
+ */
 int clock_check(unsigned int cpu)
 {
 	struct clock_event_device *device = per_cpu(clock_cpus, cpu).device;
@@ -130,7 +140,13 @@ int clock_check(unsigned int cpu)
 	       !clockevent_state_periodic(device) ? 0 : -ENODEV;
 }
 
-/* Ticks of the timer a cycle, 32 bits behind the point; 0: we do not know this timer. */
+/**
+ * clock_scale() - ticks of a CPU's timer a cycle
+ * @cpu: any possible one
+ *
+ * Context: any.
+ * Return: with 32 bits behind the point; 0: we do not know this timer.
+ */
 u64 clock_scale(unsigned int cpu)
 {
 	struct clock_event_device *device = per_cpu(clock_cpus, cpu).device;
@@ -140,7 +156,12 @@ u64 clock_scale(unsigned int cpu)
 	return div_u64(((u64)device->mult << (32 - device->shift)) * NSEC_PER_MSEC, tsc_khz);
 }
 
-/* The local timer is the layer's from now on.  On the CPU, under the layer, interrupts off. */
+/**
+ * clock_take() - the local timer is the layer's from now on
+ * @s: of this CPU
+ *
+ * Context: on the CPU, under the layer, interrupts off.
+ */
 void clock_take(struct spumone_cpu *s)
 {
 	struct clock_cpu *clock = this_cpu_ptr(&clock_cpus);
@@ -161,7 +182,12 @@ void clock_take(struct spumone_cpu *s)
 		clock_set_next_event(CLOCK_SOON_TICKS, device);
 }
 
-/* It is Linux's again.  On the CPU, under the layer, interrupts off. */
+/**
+ * clock_give() - the local timer is Linux's again
+ * @s: of this CPU
+ *
+ * Context: on the CPU, under the layer, interrupts off.
+ */
 void clock_give(struct spumone_cpu *s)
 {
 	struct clock_cpu *clock = this_cpu_ptr(&clock_cpus);

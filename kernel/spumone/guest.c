@@ -145,7 +145,12 @@ int guest_make(struct spumone_guest *g, const struct spumone_rt *rt, struct comp
 	return shimos_refuse(c, -ENOMEM, "the host has no memory left for page tables");
 }
 
-/* What guest_make() has allocated. */
+/**
+ * guest_free() - give back what guest_make() has allocated
+ * @g: does not run
+ *
+ * Context: may sleep.
+ */
 void guest_free(struct spumone_guest *g)
 {
 	spumone_arch_free_tables(&g->tables);

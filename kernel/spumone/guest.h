@@ -8,13 +8,28 @@
 
 #define GUEST_SEGMENTS	16
 
-/* Whole pages from @from to @to, and where in the file and in memory their bytes are. */
+/**
+ * struct guest_segment - whole pages, and where in the file and in memory their bytes are
+ * @from: the first page's address
+ * @to: the end of the last one
+ * @offset: of the bytes in the file
+ * @address: of the bytes in memory
+ * @stored: how many bytes there are; the rest is zero
+ * @write: it may be written
+ * @run: it may be run
+ */
 struct guest_segment {
 	u64 from, to;
 	u64 offset, address, stored;
 	bool write, run;
 };
 
+/**
+ * struct guest_image - what an RTOS's image asks for
+ * @entry: where it is entered
+ * @count: how many segments
+ * @segments: in ascending order of addresses
+ */
 struct guest_image {
 	u64 entry;
 	unsigned int count;

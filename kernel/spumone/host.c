@@ -5,7 +5,15 @@
 
 #include "spumone.h"
 
-/* The layer is under both CPUs as long as one of them is wanted on the other one's core. */
+/**
+ * host_ask_both() - the layer is under two CPUs, for one is wanted on the other one's core
+ * @cpu: the one that is wanted elsewhere
+ * @core: where
+ * @c: why not
+ *
+ * Context: may sleep; see launch_cpus.
+ * Return: 0 or an error: as before.
+ */
 int host_ask_both(unsigned int cpu, unsigned int core, struct complaint *c)
 {
 	int ret = launch_ask(cpu, c);
@@ -18,6 +26,13 @@ int host_ask_both(unsigned int cpu, unsigned int core, struct complaint *c)
 	return ret;
 }
 
+/**
+ * host_ask_no_more() - undo host_ask_both()
+ * @cpu: as there
+ * @core: as there; @cpu itself: it was at home, and there is nothing to undo
+ *
+ * Context: may sleep; see launch_cpus.
+ */
 void host_ask_no_more(unsigned int cpu, unsigned int core)
 {
 	if (cpu == core)
@@ -53,7 +68,11 @@ int host_move(unsigned int cpu, unsigned int core, struct complaint *c)
 	return 0;
 }
 
-/* All are wanted on their own cores again.  May sleep; see launch_cpus. */
+/**
+ * host_home() - all CPUs of this kernel are wanted on their own cores again
+ *
+ * Context: may sleep; see launch_cpus.
+ */
 void host_home(void)
 {
 	unsigned int cpu, was;

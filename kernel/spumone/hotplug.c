@@ -73,6 +73,12 @@ static int hotplug_gone(unsigned int cpu)
 	return 0;
 }
 
+/**
+ * hotplug_init() - hear of CPUs that come and go
+ *
+ * Context: may sleep; before the layer is under any CPU.
+ * Return: 0 or an error; then none is heard of.
+ */
 int hotplug_init(void)
 {
 	int ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "shimos:visits", hotplug_coming,
@@ -89,6 +95,11 @@ int hotplug_init(void)
 	return ret < 0 ? ret : 0;
 }
 
+/**
+ * hotplug_exit() - hear of them no more
+ *
+ * Context: may sleep; the layer is under no CPU.
+ */
 void hotplug_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);

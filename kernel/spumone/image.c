@@ -112,6 +112,12 @@ static int image_allocate(void)
 	return image_window ? 0 : -ENOMEM;
 }
 
+/**
+ * image_init() - check the layer's image, and put what all instances share into memory
+ *
+ * Context: process; may sleep.
+ * Return: 0 or an error; then nothing is left.
+ */
 int image_init(void)
 {
 	int ret = image_check() ?: image_allocate();
@@ -121,6 +127,11 @@ int image_init(void)
 	return ret;
 }
 
+/**
+ * image_exit() - undo image_init()
+ *
+ * Context: process; there is no instance.
+ */
 void image_exit(void)
 {
 	vunmap(image_window);
@@ -131,7 +142,13 @@ void image_exit(void)
 	free_pages((unsigned long)image_text, image_text_order);
 }
 
-/* What Linux and the layer both write of an RTOS. */
+/**
+ * image_guest_shared() - what Linux and the layer both write of an RTOS
+ * @number: below LAYER_GUESTS
+ *
+ * Context: any.
+ * Return: its page, which is there as long as the module.
+ */
 struct layer_guest_shared *image_guest_shared(unsigned int number)
 {
 	return &image_guests[number].shared;
@@ -155,27 +172,51 @@ const struct layer_shared *image_lost(unsigned int *cpu)
 	return NULL;
 }
 
-/* What the layer knows of RTOSes, in memory. */
+/**
+ * image_pool_range() - where what the layer knows of RTOSes is in memory
+ * @start: gets the physical address
+ * @size: gets the bytes, whole pages
+ *
+ * Context: any.
+ */
 void image_pool_range(u64 *start, u64 *size)
 {
 	*start = __pa(image_pool);
 	*size = PAGE_ALIGN(LAYER_POOL_SIZE);
 }
 
-/* What it knows of this kernel's CPUs. */
+/**
+ * image_hosts_range() - where what the layer knows of this kernel's CPUs is in memory
+ * @start: gets the physical address
+ * @size: gets the bytes, whole pages
+ *
+ * Context: any.
+ */
 void image_hosts_range(u64 *start, u64 *size)
 {
 	*start = __pa(image_hosts);
 	*size = PAGE_ALIGN(IMAGE_HOSTS_SIZE);
 }
 
-/* The local interrupt controller of one of them, when it is on another core: in memory. */
+/**
+ * image_host_controller() - where a CPU that is on another core finds its local interrupt controller
+ * @cpu: below LAYER_HOSTS
+ *
+ * Context: any.
+ * Return: a physical address.
+ */
 u64 image_host_controller(unsigned int cpu)
 {
 	return __pa(image_hosts) + cpu * LAYER_HOST_SIZE + LAYER_HOST_CONTROLLER;
 }
 
-/* What is read and run, in memory. */
+/**
+ * image_text_range() - where what all instances read and run is in memory
+ * @start: gets the physical address
+ * @size: gets the bytes, whole pages
+ *
+ * Context: any.
+ */
 void image_text_range(u64 *start, u64 *size)
 {
 	*start = __pa(image_text);
@@ -216,7 +257,12 @@ static int image_map_instance(struct spumone_cpu *s)
 	       image_map_more(t, IMAGE_HOST_PAGES, image_host_pages, LAYER_HOSTS);
 }
 
-/* Make an instance as new, before it is launched. */
+/**
+ * image_fill() - make an instance as new, before it is launched
+ * @s: not launched
+ *
+ * Context: any.
+ */
 void image_fill(struct spumone_cpu *s)
 {
 	const struct layer_header *h = image_header();
@@ -245,7 +291,13 @@ static struct layer_shared *image_shared(unsigned int cpu)
 	return (void *)get_zeroed_page(GFP_KERNEL);
 }
 
-/* An instance for a CPU, not filled yet.  May sleep.  NULL: no memory. */
+/**
+ * image_instance() - an instance for a CPU, not filled yet
+ * @cpu: whose memory node it is in
+ *
+ * Context: may sleep.
+ * Return: it, or NULL: no memory.
+ */
 struct spumone_cpu *image_instance(unsigned int cpu)
 {
 	const struct layer_header *h = image_header();
@@ -274,6 +326,14 @@ struct spumone_cpu *image_instance(unsigned int cpu)
 	return s;
 }
 
+/**
+ * image_free() - free an instance
+ * @s: not launched; also one that is not complete
+ *
+ * What it shares with Linux stays, for CPUs below LAYER_HOSTS: others look there at any time.
+ *
+ * Context: may sleep.
+ */
 void image_free(struct spumone_cpu *s)
 {
 	spumone_arch_free_tables(&s->tables);

@@ -12,7 +12,11 @@
 DEFINE_MUTEX(launch_mutex);
 DEFINE_PER_CPU(struct spumone_cpu *, launch_cpus);
 
-/* What others do, too, with CPUs that neither come nor go meanwhile, and are at home.  May sleep. */
+/**
+ * launch_lock() - be the only one to change the layer; CPUs are at home, and neither come nor go
+ *
+ * Context: may sleep; takes launch_mutex and cpus_read_lock().
+ */
 void launch_lock(void)
 {
 	mutex_lock(&launch_mutex);
@@ -20,6 +24,11 @@ void launch_lock(void)
 	visits_home();
 }
 
+/**
+ * launch_unlock() - let them go where they are wanted again
+ *
+ * Context: may sleep; after launch_lock().
+ */
 void launch_unlock(void)
 {
 	visits_again();
@@ -29,6 +38,7 @@ void launch_unlock(void)
 
 /**
  * launch_here() - this CPU is under the layer
+ * @s: of this CPU
  *
  * Context: in a thread of this CPU; see launch_cpus.
  * Return: 0 or an error.
@@ -50,6 +60,7 @@ int launch_here(struct spumone_cpu *s)
 
 /**
  * launch_leave_here() - this CPU runs natively, whatever it did before
+ * @s: of this CPU
  *
  * Context: in a thread of this CPU; see launch_cpus.
  */
@@ -204,6 +215,7 @@ int launch_add(unsigned int cpu, unsigned int asked, struct complaint *c)
 
 /**
  * launch_remove() - the CPU runs natively, and its instance is gone
+ * @s: its instance
  *
  * Context: may sleep; see launch_cpus.
  */
@@ -234,6 +246,7 @@ int launch_guard(unsigned int cpu, struct complaint *c)
 
 /**
  * launch_ask() - the layer is under a CPU, with its timer, until launch_ask_no_more()
+ * @cpu: any number
  * @c: why not
  *
  * Context: may sleep; see launch_cpus.
@@ -279,7 +292,15 @@ static void launch_leave(struct spumone_cpu *s)
 		launch_remove(s);
 }
 
-/* The last one takes it away, unless it hides memory.  May sleep; see launch_cpus. */
+/**
+ * launch_ask_no_more() - undo launch_ask()
+ * @cpu: any number
+ *
+ * The last one takes the layer away, unless it hides memory.
+ *
+ * Context: may sleep; see launch_cpus.
+ * Return: 0; -ENOENT: nobody has asked for it.
+ */
 int launch_ask_no_more(unsigned int cpu)
 {
 	struct spumone_cpu *s = cpu < nr_cpu_ids ? per_cpu(launch_cpus, cpu) : NULL;
@@ -330,6 +351,11 @@ u64 spumone_exits(unsigned int cpu)
 }
 EXPORT_SYMBOL_GPL(spumone_exits);
 
+/**
+ * launch_any() - is the layer under any CPU, or shall it be?
+ *
+ * Context: may sleep; takes launch_mutex.
+ */
 bool launch_any(void)
 {
 	unsigned int cpu;
@@ -342,6 +368,11 @@ bool launch_any(void)
 	return any;
 }
 
+/**
+ * launch_leave_all() - all CPUs run natively, and nothing is hidden
+ *
+ * Context: may sleep; takes launch_lock().
+ */
 void launch_leave_all(void)
 {
 	struct spumone_cpu *s;

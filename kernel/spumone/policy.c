@@ -113,7 +113,11 @@ static void policy_apply(unsigned int cpu)
 		pr_err("CPU %u does not move as it should: %s\n", cpu, c.text);
 }
 
-/* After an RTOS has come, or gone, or moved.  Under launch_lock(). */
+/**
+ * policy_renew() - an RTOS has come, or gone, or moved
+ *
+ * Context: may sleep; under launch_lock().
+ */
 void policy_renew(void)
 {
 	unsigned int cpu;

@@ -23,7 +23,11 @@ static bool protect_is_on;
 static bool protect_guests_open;	/* the tables of RTOSes are to be seen */
 static u64 protect_faults_before;	/* of instances that are gone */
 
-/* Something is hidden, or can be. */
+/**
+ * protect_on() - is something hidden, or can it be?
+ *
+ * Context: see launch_cpus.
+ */
 bool protect_on(void)
 {
 	return protect_is_on;
@@ -97,7 +101,15 @@ static int protect_each(int (*visit)(void *arg, u64 start, u64 size), void *arg)
 	return ret;
 }
 
-/* All that is hidden now: what @visit returned last. */
+/**
+ * protect_look() - look at all that is hidden now
+ * @visit: called with @arg and each range's physical address and bytes, until it does not return
+ *	0
+ * @arg: for @visit
+ *
+ * Context: see launch_cpus.
+ * Return: what @visit returned last, 0 if it was not called.
+ */
 int protect_look(int (*visit)(void *arg, u64 start, u64 size), void *arg)
 {
 	if (!protect_tables.root)
@@ -139,7 +151,13 @@ static void protect_open(void)
 	protect_replace(&all);
 }
 
-/* Others, by which one CPU of this kernel sees no more than all do. */
+/**
+ * protect_tables_for() - page tables by which one CPU of this kernel sees no more than all do
+ * @t: gets them; they hide themselves, too
+ *
+ * Context: may sleep; launch_mutex.
+ * Return: 0 or -ENOMEM; either way the caller frees @t.
+ */
 int protect_tables_for(struct spumone_tables *t)
 {
 	int ret = spumone_arch_identity(t);
@@ -151,7 +169,12 @@ int protect_tables_for(struct spumone_tables *t)
 	return ret;
 }
 
-/* Something more shall be hidden: 0 when it is, or -ENOMEM. */
+/**
+ * protect_renew() - something more shall be hidden
+ *
+ * Context: may sleep; see launch_cpus.
+ * Return: 0: it is, or nothing is hidden at all; -ENOMEM: all is as it was.
+ */
 int protect_renew(void)
 {
 	struct spumone_tables t;
@@ -168,7 +191,13 @@ int protect_renew(void)
 	return ret;
 }
 
-/* Something is to be seen again, whatever it takes. */
+/**
+ * protect_shrink() - something is to be seen again, whatever it takes
+ *
+ * Without memory for new page tables nothing is hidden any more, which the log says.
+ *
+ * Context: may sleep; see launch_cpus.
+ */
 void protect_shrink(void)
 {
 	if (!protect_renew())
@@ -177,9 +206,11 @@ void protect_shrink(void)
 	pr_err("no memory for page tables: nothing is protected from the host until the next real-time partition starts or ends\n");
 }
 
-/*
- * Linux changes the tables of RTOSes that run, which it cannot see otherwise.  Without memory
- * for that they stay as they are.
+/**
+ * protect_change_guests() - change the tables of RTOSes that run, which Linux cannot see otherwise
+ * @change: does it.  Not called without memory for that: they stay as they are
+ *
+ * Context: may sleep; see launch_cpus.
  */
 void protect_change_guests(void (*change)(void))
 {
@@ -190,26 +221,47 @@ void protect_change_guests(void (*change)(void))
 	protect_shrink();
 }
 
-/* The same in two steps, whatever it takes: until the second one they can be changed. */
+/**
+ * protect_open_guests() - the first step of protect_change_guests(), whatever it takes
+ *
+ * Until protect_close_guests() the tables can be changed.
+ *
+ * Context: may sleep; see launch_cpus.
+ */
 void protect_open_guests(void)
 {
 	protect_guests_open = true;
 	protect_shrink();
 }
 
+/**
+ * protect_close_guests() - the second step
+ *
+ * Context: may sleep; see launch_cpus.
+ */
 void protect_close_guests(void)
 {
 	protect_guests_open = false;
 	protect_shrink();
 }
 
-/* The processor remembers no address on a CPU under the layer, neither Linux's nor its RTOS's. */
+/**
+ * protect_flush() - have the processor forget all addresses on a CPU, Linux's and its RTOS's
+ * @cpu: under the layer
+ *
+ * Context: may sleep; see launch_cpus.
+ */
 void protect_flush(unsigned int cpu)
 {
 	smp_call_function_single(cpu, protect_tell_here, &protect_tables, 1);
 }
 
-/* All CPUs that are online are under the layer: it hides itself. */
+/**
+ * protect_begin() - all CPUs that are online are under the layer: it hides itself
+ *
+ * Context: may sleep; see launch_cpus.
+ * Return: 0 or -ENOMEM: nothing is hidden.
+ */
 int protect_begin(void)
 {
 	int ret;
@@ -220,6 +272,11 @@ int protect_begin(void)
 	return ret;
 }
 
+/**
+ * protect_end() - nothing is hidden any more
+ *
+ * Context: may sleep; see launch_cpus.
+ */
 void protect_end(void)
 {
 	protect_open();
@@ -228,14 +285,23 @@ void protect_end(void)
 
 /* ---- what came of it ---- */
 
-/* An instance is about to be filled anew, or freed. */
+/**
+ * protect_leaves() - an instance is about to be filled anew, or freed: keep its count of faults
+ * @s: nobody else looks at it
+ *
+ * Context: any.
+ */
 void protect_leaves(struct spumone_cpu *s)
 {
 	protect_faults_before += s->shared->counts.faults;
 	s->shared->counts.faults = 0;
 }
 
-/* Of all CPUs, since the module is there. */
+/**
+ * protect_faults() - how often Linux touched what is hidden, on all CPUs, since the module is there
+ *
+ * Context: launch_mutex.
+ */
 u64 protect_faults(void)
 {
 	u64 faults = protect_faults_before;

@@ -212,53 +212,237 @@ void hotplug_exit(void);
 
 /* ---- what an architecture provides ---- */
 
-/* The name of the clock event devices that are its local timers. */
+/**
+ * spumone_arch_timer() - the name of the clock event devices that are its local timers
+ *
+ * Context: any.
+ */
 const char *spumone_arch_timer(void);
 
-/* Can this CPU have a layer under it now? */
+/**
+ * spumone_arch_check() - can this CPU have a layer under it now?
+ * @cpu: it is online
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0; -EBUSY: virtual machines run; -ENODEV: the processor or its kernel cannot.
+ */
 int spumone_arch_check(unsigned int cpu, struct complaint *c);
-/* Page tables: begin, map a page, large or not, of memory at an address, free.  May sleep. */
+
+/**
+ * spumone_arch_tables() - begin with page tables
+ * @t: gets an empty one
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM; spumone_arch_free_tables() may follow either way.
+ */
 int spumone_arch_tables(struct spumone_tables *t);
+
+/**
+ * spumone_arch_map() - map a page, large or not
+ * @t: not yet in use
+ * @address: where it is seen, aligned to its size
+ * @physical: what is seen there
+ * @flags: SPUMONE_*
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int spumone_arch_map(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags);
+
+/**
+ * spumone_arch_free_tables() - free all tables
+ * @t: nobody uses it; nothing in it may have been begun
+ *
+ * Context: any.
+ */
 void spumone_arch_free_tables(struct spumone_tables *t);
-/* All of physical memory at its own address; hide some of it.  May sleep. */
+
+/**
+ * spumone_arch_identity() - all of physical memory at its own address
+ * @t: gets it
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM; the caller frees it either way.
+ */
 int spumone_arch_identity(struct spumone_tables *t);
+
+/**
+ * spumone_arch_hide() - hide some of it
+ * @t: of spumone_arch_identity()
+ * @start: physical address, of a page
+ * @size: bytes, whole pages
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int spumone_arch_hide(struct spumone_tables *t, u64 start, u64 size);
-/* Something else at a page of it; see SPUMONE_WRITE.  May sleep. */
+
+/**
+ * spumone_arch_show() - show something else at a page of it
+ * @t: of spumone_arch_identity()
+ * @address: of the page
+ * @physical: what is seen there
+ * @flags: see SPUMONE_WRITE
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int spumone_arch_show(struct spumone_tables *t, u64 address, u64 physical, unsigned int flags);
-/* What the processor needs in a guest's memory before it is entered. */
+
+/**
+ * spumone_arch_prepare_guest() - write to a guest's memory what the processor needs there
+ * @g: with its image in its memory; gets start.tables
+ *
+ * Context: any.
+ */
 void spumone_arch_prepare_guest(struct spumone_guest *g);
+
+/**
+ * spumone_arch_map_switch() - show an instance the code by which Linux and it switch
+ * @s: gets a copy of that page, at the same address
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int spumone_arch_map_switch(struct spumone_cpu *s);
-/* Where the layer goes to leave. */
+
+/**
+ * spumone_arch_leave_address() - where the layer goes to leave
+ *
+ * Context: any.
+ * Return: an address in Linux's page tables and the instance's.
+ */
 u64 spumone_arch_leave_address(void);
-/* The physical address of the local interrupt controller's page; 0 if it has none. */
+
+/**
+ * spumone_arch_controller() - where the local interrupt controller's page is
+ *
+ * Context: any; of this CPU, and the same on all.
+ * Return: a physical address; 0: it has none.
+ */
 u64 spumone_arch_controller(void);
-/* On the CPU, with interrupts off: under the layer, and natively again. */
+
+/**
+ * spumone_arch_enter() - this CPU is under the layer
+ * @s: its instance, filled
+ *
+ * Context: on the CPU, interrupts off.
+ * Return: 0 or -EBUSY.
+ */
 int spumone_arch_enter(struct spumone_cpu *s);
+
+/**
+ * spumone_arch_leave() - this CPU runs natively again
+ * @s: its instance
+ *
+ * Context: on the CPU, under the layer, interrupts off.
+ */
 void spumone_arch_leave(struct spumone_cpu *s);
-/* A call to the instance of this CPU. */
+
+/**
+ * spumone_arch_call() - a call to the instance of this CPU
+ * @call: which
+ * @argument: see enum layer_call
+ *
+ * Context: on the CPU, under the layer; any, but may not move to another CPU.
+ */
 void spumone_arch_call(enum layer_call call, u64 argument);
-/* Can memory be hidden from Linux here? */
+
+/**
+ * spumone_arch_check_protect() - can memory be hidden from Linux here?
+ * @c: why not
+ *
+ * Context: any.
+ * Return: 0 or -ENODEV.
+ */
 int spumone_arch_check_protect(struct complaint *c);
-/* On a CPU under the layer: Linux sees what the tables at an address say; 0: all. */
+
+/**
+ * spumone_arch_protect() - Linux sees what page tables say
+ * @root: physical, of spumone_arch_identity(); 0: all
+ *
+ * Context: on a CPU under the layer, from which it may not move.
+ */
 void spumone_arch_protect(u64 root);
-/* What Linux calls what comes at a vector, which is below LAYER_VECTORS; "" if nothing. */
+
+/**
+ * spumone_arch_vector_name() - what Linux calls what comes at a vector
+ * @vector: below LAYER_VECTORS
+ *
+ * Context: any.
+ * Return: a text, "" if nothing does.
+ */
 const char *spumone_arch_vector_name(unsigned int vector);
-/* Can CPUs of this kernel go to other cores here? */
+
+/**
+ * spumone_arch_check_visits() - can CPUs of this kernel go to other cores here?
+ * @c: why not
+ *
+ * Context: any.
+ * Return: 0 or -ENODEV.
+ */
 int spumone_arch_check_visits(struct complaint *c);
-/* Registers that go with one, by their numbers; 0: no more. */
+
+/**
+ * spumone_arch_host_registers() - which registers go with a CPU that does
+ * @numbers: gets them; it was zeroed, and the first 0 ends them
+ *
+ * Context: any.
+ */
 void spumone_arch_host_registers(u32 numbers[LAYER_HOST_MSRS]);
-/* The command by which one instance rings that of another CPU. */
+
+/**
+ * spumone_arch_host_bell() - the command by which one instance rings that of another CPU
+ * @cpu: the other one
+ *
+ * Context: any.
+ * Return: as spumone_arch_bell().
+ */
 u64 spumone_arch_host_bell(unsigned int cpu);
-/* All CPUs that are online now, by the numbers of their interrupt controllers. */
+
+/**
+ * spumone_arch_host_peers() - all CPUs that are online now
+ * @peers: gets a bit for each, by the numbers of their interrupt controllers
+ *
+ * Context: CPUs neither come nor go.
+ */
 void spumone_arch_host_peers(u64 peers[LAYER_APIC_IDS / 64]);
-/* Ring for the RTOSes of a CPU.  Any context. */
+
+/**
+ * spumone_arch_ring() - ring for the RTOSes of a CPU
+ * @cpu: which; what was written before is seen by them
+ *
+ * Context: any.
+ */
 void spumone_arch_ring(unsigned int cpu);
-/* The bell of all RTOSes on a CPU: a SHIMOS_BELL. */
+
+/**
+ * spumone_arch_rt_bell() - the bell of all RTOSes on a CPU
+ * @cpu: which
+ *
+ * Context: any.
+ * Return: a SHIMOS_BELL.
+ */
 u64 spumone_arch_rt_bell(unsigned int cpu);
-/* The command by which the layer rings a SHIMOS_BELL; 0 for none. */
+
+/**
+ * spumone_arch_bell() - the command by which the layer rings a bell
+ * @bell: a SHIMOS_BELL
+ *
+ * Context: any.
+ * Return: a word for its interrupt controller; 0: there is no bell.
+ */
 u64 spumone_arch_bell(u64 bell);
-/* Why an RTOS that did what it may not was ended, in words. */
+
+/**
+ * spumone_arch_reason() - why an RTOS that did what it may not was ended, in words
+ * @rt: how it ended
+ * @to: gets the text
+ * @size: of @to
+ *
+ * Context: any.
+ */
 void spumone_arch_reason(const struct layer_rt *rt, char *to, size_t size);
 
 #endif

@@ -121,6 +121,11 @@ void tasks_forget(unsigned int cpu)
 		tasks_listen_no_more();
 }
 
+/**
+ * tasks_forget_all() - no CPU's tasks go before RTOSes
+ *
+ * Context: may sleep; launch_mutex.
+ */
 void tasks_forget_all(void)
 {
 	unsigned int cpu;
@@ -131,6 +136,7 @@ void tasks_forget_all(void)
 
 /**
  * tasks_count() - a CPU's tasks go before RTOSes with a lower priority
+ * @cpu: whose tasks
  * @t: in the page that it shares with the layer, which is there until tasks_forget()
  * @limit: up to which priority
  * @c: why not

@@ -3,7 +3,7 @@
  * Which RTOS is on which CPU.  The layer has them while they run; what is here says so to
  * it, on the CPU where it is to happen.
  *
- * All here runs under launch_mutex and cpus_read_lock().
+ * All here runs under see launch_cpus.
  */
 #include <linux/workqueue.h>
 #include <asm/tsc.h>
@@ -92,13 +92,24 @@ int turns_begin(struct spumone_guest *g, struct complaint *c)
 	return 0;
 }
 
-/* It runs no more, and nothing of it is the layer's.  May sleep. */
+/**
+ * turns_end() - an RTOS runs no more, and nothing of it is the layer's
+ * @g: it may have ended by itself
+ *
+ * Context: may sleep.
+ */
 void turns_end(struct spumone_guest *g)
 {
 	turns_call(g->cpu, LAYER_CALL_RT_STOP, g->number);
 	turns_forget(g);
 }
 
+/**
+ * turns_end_all() - turns_end() for all of a CPU's
+ * @cpu: whose
+ *
+ * Context: may sleep.
+ */
 void turns_end_all(unsigned int cpu)
 {
 	struct spumone_guest *g;
@@ -108,7 +119,12 @@ void turns_end_all(unsigned int cpu)
 			turns_end(g);
 }
 
-/* Does any run there?  Also while a CPU comes or goes. */
+/**
+ * turns_any() - does any RTOS run on a CPU?
+ * @cpu: which; may be about to come or go
+ *
+ * Context: may sleep.
+ */
 bool turns_any(unsigned int cpu)
 {
 	const struct spumone_guest *g;

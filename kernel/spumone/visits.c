@@ -16,7 +16,7 @@
 #define VISITS_SLICE_US	2000	/* of a turn, where several share a core */
 
 /*
- * Each is guarded by launch_mutex and cpus_read_lock().
+ * Each is guarded by see launch_cpus.
  * @core: where it is wanted; its own number: at home
  * @refuge: where it goes by itself; its own number: it stays
  * @user_only: it goes there whenever it runs the kernel, and not while an RTOS has its core
@@ -137,7 +137,11 @@ static int visits_open_refuge(unsigned int cpu)
 	return 0;
 }
 
-/* All of them are at home, and nothing of how they were elsewhere is used. */
+/**
+ * visits_home() - all CPUs are at home, and nothing of how they were elsewhere is used
+ *
+ * Context: may sleep; see launch_cpus.
+ */
 void visits_home(void)
 {
 	unsigned int cpu;
@@ -147,7 +151,13 @@ void visits_home(void)
 			visits_bring_home(cpu);
 }
 
-/* All of them are where they are wanted, or can flee from an RTOS. */
+/**
+ * visits_again() - all CPUs are where they are wanted, or can flee from an RTOS
+ *
+ * One that cannot be stays at home, which the log says.
+ *
+ * Context: may sleep; see launch_cpus.
+ */
 void visits_again(void)
 {
 	struct visits_cpu *v;
@@ -173,7 +183,11 @@ void visits_again(void)
 
 /* ---- what is wanted ---- */
 
-/* At module load: all at home. */
+/**
+ * visits_init() - all CPUs are at home
+ *
+ * Context: any; once, at module load.
+ */
 void visits_init(void)
 {
 	unsigned int cpu;
@@ -184,7 +198,14 @@ void visits_init(void)
 	}
 }
 
-/* Can it move, and be moved to? */
+/**
+ * visits_check() - can a CPU move, and be moved to?
+ * @cpu: any number
+ * @c: why not
+ *
+ * Context: any.
+ * Return: 0 or an error.
+ */
 int visits_check(unsigned int cpu, struct complaint *c)
 {
 	if (cpu >= LAYER_HOSTS)
@@ -193,37 +214,72 @@ int visits_check(unsigned int cpu, struct complaint *c)
 	return spumone_arch_check_visits(c);
 }
 
-/* The core where it is wanted; its own number: at home. */
+/**
+ * visits_wanted() - the core where a CPU is wanted
+ * @cpu: below LAYER_HOSTS
+ *
+ * Context: see launch_cpus.
+ * Return: a CPU's number; its own: at home.
+ */
 unsigned int visits_wanted(unsigned int cpu)
 {
 	return visits_cpus[cpu].core;
 }
 
-/* It is there from the next launch_unlock() on.  Both have passed visits_check(). */
+/**
+ * visits_want() - a CPU is on a core from the next launch_unlock() on
+ * @cpu: has passed visits_check()
+ * @core: has, too
+ *
+ * Context: see launch_cpus.
+ */
 void visits_want(unsigned int cpu, unsigned int core)
 {
 	visits_cpus[cpu].core = core;
 }
 
-/* Where it goes by itself; its own number: it stays. */
+/**
+ * visits_refuge() - the core where a CPU goes by itself
+ * @cpu: below LAYER_HOSTS
+ *
+ * Context: see launch_cpus.
+ * Return: a CPU's number; its own: it stays.
+ */
 unsigned int visits_refuge(unsigned int cpu)
 {
 	return visits_cpus[cpu].refuge;
 }
 
-/* From the next launch_unlock() on.  Both have passed visits_check(). */
+/**
+ * visits_take_refuge() - a CPU goes to a core by itself, from the next launch_unlock() on
+ * @cpu: has passed visits_check()
+ * @core: has, too
+ *
+ * Context: see launch_cpus.
+ */
 void visits_take_refuge(unsigned int cpu, unsigned int core)
 {
 	visits_cpus[cpu].refuge = core;
 }
 
-/* Is it while it runs the kernel that it goes there?  Else while an RTOS has its core. */
+/**
+ * visits_keep_kernel_out() - when a CPU goes to its refuge by itself
+ * @cpu: below LAYER_HOSTS
+ * @out: while it runs the kernel; else while an RTOS has its core
+ *
+ * Context: see launch_cpus.
+ */
 void visits_keep_kernel_out(unsigned int cpu, bool out)
 {
 	visits_cpus[cpu].user_only = out;
 }
 
-/* The layer leaves this CPU: nobody comes, and it stays. */
+/**
+ * visits_forget() - the layer leaves a CPU: nobody comes there, and it stays
+ * @cpu: any number
+ *
+ * Context: see launch_cpus.
+ */
 void visits_forget(unsigned int cpu)
 {
 	unsigned int other;
@@ -236,7 +292,12 @@ void visits_forget(unsigned int cpu)
 			visits_cpus[other].refuge = other;
 }
 
-/* Does one of them, or another one because of it, not run where it always did? */
+/**
+ * visits_any() - does a CPU, or another one because of it, not run where it always did?
+ * @cpu: any number
+ *
+ * Context: see launch_cpus.
+ */
 bool visits_any(unsigned int cpu)
 {
 	unsigned int other;

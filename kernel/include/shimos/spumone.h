@@ -72,6 +72,7 @@ int spumone_launch(unsigned int cpu, struct complaint *c);
 
 /**
  * spumone_leave() - the counterpart of spumone_launch()
+ * @cpu: any number
  *
  * With the last one the layer is taken away, and its RTOSes run no more.
  *
@@ -113,6 +114,7 @@ int spumone_rt_check(const void *image, u64 len, u64 size, struct complaint *c);
 
 /**
  * spumone_check_priority() - is this a priority?
+ * @priority: as somebody asks for it
  * @c: why not
  *
  * Context: any.
@@ -133,6 +135,7 @@ int spumone_rt_new(unsigned int cpu, const struct spumone_share *share, struct c
 
 /**
  * spumone_rt_free() - the counterpart of spumone_rt_new(); it does not run
+ * @number: of spumone_rt_new()
  *
  * Context: may sleep.
  */
@@ -153,6 +156,7 @@ int spumone_rt_start(int number, const struct spumone_rt *rt, struct complaint *
 
 /**
  * spumone_rt_stop() - it runs no more
+ * @number: of spumone_rt_new()
  *
  * Context: may sleep.
  * Return: 0, or -ENOENT if it did not.
@@ -161,6 +165,7 @@ int spumone_rt_stop(int number);
 
 /**
  * spumone_rt_move() - it shares another CPU from now on, as it is, whether or not it runs
+ * @number: of spumone_rt_new()
  * @cpu: the layer is under it, and stays there
  * @c: why not
  *
@@ -173,6 +178,7 @@ int spumone_rt_move(int number, unsigned int cpu, struct complaint *c);
 
 /**
  * spumone_rt_priority() - it has another priority from now on, whether or not it runs
+ * @number: of spumone_rt_new()
  * @priority: SHIMOS_RT_MIN_PRIORITY to SHIMOS_RT_MAX_PRIORITY
  * @c: why not
  *
@@ -273,6 +279,12 @@ enum spumone_policy {
  * Return: 0 or an error: it is as it was.
  */
 int spumone_policy(enum spumone_policy to, struct complaint *c);
+
+/**
+ * spumone_policy_now() - the policy that is in force
+ *
+ * Context: may sleep.
+ */
 enum spumone_policy spumone_policy_now(void);
 
 /**
@@ -316,6 +328,7 @@ u64 spumone_faults(void);
 /**
  * spumone_hidden() - all that is hidden now
  * @visit: called for each range, in physical addresses, until it returns something else than 0
+ * @arg: for @visit
  *
  * Context: may sleep.
  * Return: what @visit returned last.
@@ -324,6 +337,7 @@ int spumone_hidden(int (*visit)(void *arg, u64 start, u64 size), void *arg);
 
 /**
  * spumone_rt_state() - how it is
+ * @number: of spumone_rt_new()
  * @out: a copy
  *
  * Context: any.
@@ -332,6 +346,7 @@ void spumone_rt_state(int number, struct layer_rt *out);
 
 /**
  * spumone_rt_late() - how late it gets its timer interrupts
+ * @number: of spumone_rt_new()
  *
  * Context: any.
  * Return: what the layer goes on counting, since it was started; there until spumone_rt_free().
@@ -340,6 +355,7 @@ const struct layer_late *spumone_rt_late(int number);
 
 /**
  * spumone_exits() - how often this kernel has left a CPU
+ * @cpu: any number
  *
  * Context: may sleep.
  * Return: how often since the layer is under it, 0 if it is not.
@@ -357,6 +373,9 @@ void spumone_vectors(unsigned int cpu, struct shimos_rt_vectors *to);
 
 /**
  * spumone_rt_reason() - why an RTOS that did what it may not was ended, in words
+ * @rt: how it ended
+ * @to: gets the text
+ * @size: of @to
  *
  * Context: any.
  */
@@ -364,6 +383,7 @@ void spumone_rt_reason(const struct layer_rt *rt, char *to, size_t size);
 
 /**
  * spumone_rt_ring() - ring its bell; others on its CPU hear it, too
+ * @number: of spumone_rt_new()
  *
  * Context: any.
  */
@@ -371,6 +391,7 @@ void spumone_rt_ring(int number);
 
 /**
  * spumone_rt_hear() - where it rings when it has something to say
+ * @number: of spumone_rt_new()
  * @bell: of this kernel, a SHIMOS_BELL; 0: nowhere
  *
  * Context: any.
@@ -379,6 +400,7 @@ void spumone_rt_hear(int number, u64 bell);
 
 /**
  * spumone_rt_bell() - where others ring the RTOSes of a CPU
+ * @cpu: which
  *
  * Context: any.
  * Return: a SHIMOS_BELL.
@@ -412,6 +434,9 @@ int spumone_rt_watch(int number, u64 memory, const struct shimos_rt_page *pages,
 
 /**
  * spumone_rt_unwatch() - the counterpart of spumone_rt_watch(), with the same pages
+ * @number: of spumone_rt_new()
+ * @pages: as spumone_rt_watch() had them
+ * @count: how many
  *
  * The RTOS may go on reading there, and finds zeros.  It remembers nothing of the memory
  * when this returns.

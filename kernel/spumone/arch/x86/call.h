@@ -5,8 +5,25 @@
 
 #include <linux/types.h>
 
+/**
+ * spumone_arch_switch_in() - enter the layer
+ * @root: of its page tables, physical
+ * @enter: its address in them
+ *
+ * Context: on the CPU, interrupts off.  Returns under the layer.
+ */
 void spumone_arch_switch_in(u64 root, u64 enter);
+
+/**
+ * spumone_arch_switch_out() - where the layer goes to be gone; Linux does not call it
+ */
 void spumone_arch_switch_out(void);
+
+/**
+ * spumone_arch_call_leave() - Linux's last call to the layer
+ *
+ * Context: on the CPU, under the layer, interrupts off.  Returns natively.
+ */
 void spumone_arch_call_leave(void);
 
 #endif

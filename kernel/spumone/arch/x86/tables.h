@@ -18,9 +18,13 @@
 
 struct spumone_tables;
 
-/*
- * tables.c: one more, empty, at the end of the list; its physical address.  May sleep.
- * NULL: no memory.
+/**
+ * tables_new() - one more table, empty
+ * @t: at the end of its list
+ * @physical: gets the table's physical address
+ *
+ * Context: may sleep.
+ * Return: the table, or NULL: no memory.
  */
 u64 *tables_new(struct spumone_tables *t, u64 *physical);
 
