@@ -20,6 +20,11 @@
 static u64 budget_since;		/* what came before is charged, or Linux's */
 static struct layer_guest *budget_open;	/* whose is what comes after; NULL: not known yet, or Linux's */
 
+/**
+ * layer_budget_begin() - a new RTOS: its first period begins
+ * @g: which
+ * @start: what it may use; a copy
+ */
 void layer_budget_begin(struct layer_guest *g, const struct layer_rt_start *start)
 {
 	g->budget = (struct layer_budget) {
@@ -30,7 +35,9 @@ void layer_budget_begin(struct layer_guest *g, const struct layer_rt_start *star
 	};
 }
 
-/* Linux was left; nobody knows yet for whom. */
+/**
+ * layer_budget_linux_left() - Linux was left; nobody knows yet for whom
+ */
 void layer_budget_linux_left(void)
 {
 	budget_since = layer_arch_now();
@@ -45,7 +52,10 @@ static void budget_charge(struct layer_guest *g, u64 now, u64 unseen)
 	budget_since = now;
 }
 
-/* For this RTOS; what another one had until now is that one's. */
+/**
+ * layer_budget_opens() - from here on this RTOS pays
+ * @g: what another one had until now is that one's
+ */
 void layer_budget_opens(struct layer_guest *g)
 {
 	if (budget_open && budget_open != g)
@@ -53,7 +63,9 @@ void layer_budget_opens(struct layer_guest *g)
 	budget_open = g;
 }
 
-/* Linux goes on, now. */
+/**
+ * layer_budget_closes() - Linux goes on, now, and nobody pays
+ */
 void layer_budget_closes(void)
 {
 	if (budget_open)
@@ -79,7 +91,11 @@ static void budget_renew(struct layer_guest *g, u64 now)
 	b->next = now + b->period;
 }
 
-/* May it run now, as it wants to?  While another one has the core, that one pays. */
+/**
+ * layer_budget_look() - may it run now, as it wants to?
+ * @g: while another one has the core, that one pays
+ * @now: in cycles
+ */
 int layer_budget_look(struct layer_guest *g, u64 now)
 {
 	struct layer_budget *b = &g->budget;
@@ -93,7 +109,12 @@ int layer_budget_look(struct layer_guest *g, u64 now)
 	return (s64)(budget_since + b->left - now) > 0;
 }
 
-/* When it has to stop, if it goes on until then; 0: never.  It has the core. */
+/**
+ * layer_budget_end() - when it has to stop, if it goes on until then
+ * @g: has the core
+ *
+ * Return: in cycles; 0: never.
+ */
 u64 layer_budget_end(const struct layer_guest *g)
 {
 	return g->budget.size ? budget_since + g->budget.left : 0;

@@ -44,9 +44,12 @@ static struct layer_guest *guests_find(u64 number)
 	return g;
 }
 
-/*
- * A new one, as Linux has said; of what Linux writes there from now on, only its priority is
- * looked at, by layer_guests_priority().
+/**
+ * layer_guests_begin() - a new RTOS, as Linux has said
+ * @number: as Linux says it; nothing is done if it is none, or is on some core
+ *
+ * Of what Linux writes there from now on, only its priority is looked at, by
+ * layer_guests_priority().
  */
 void layer_guests_begin(u64 number)
 {
@@ -70,7 +73,10 @@ void layer_guests_begin(u64 number)
 	guests_add(g);
 }
 
-/* It runs no more, and can be begun anew on any core. */
+/**
+ * layer_guests_end() - it runs no more, and can be begun anew on any core
+ * @number: as Linux says it; nothing is done if it is not on this core
+ */
 void layer_guests_end(u64 number)
 {
 	struct layer_guest *g = guests_find(number);
@@ -85,9 +91,11 @@ void layer_guests_end(u64 number)
 	__atomic_store_n(&g->core, 0, __ATOMIC_RELEASE);
 }
 
-/*
- * This exit is its own, though it is nowhere yet: Linux wants to see how much of an exit it
- * would be charged with.
+/**
+ * layer_guests_charge() - this exit is its own, though it is nowhere yet
+ * @number: as Linux says it
+ *
+ * Linux wants to see how much of an exit it would be charged with.
  */
 void layer_guests_charge(u64 number)
 {
@@ -100,7 +108,12 @@ void layer_guests_charge(u64 number)
 	layer_budget_opens(g);
 }
 
-/* Linux has the core, so nothing of it is in the processor. */
+/**
+ * layer_guests_send() - it goes to another core, which Linux has written down
+ * @number: as Linux says it; nothing is done if it is not on this core
+ *
+ * Linux has the core, so nothing of it is in the processor.
+ */
 void layer_guests_send(u64 number)
 {
 	struct layer_guest *g = guests_find(number);
@@ -134,7 +147,9 @@ static void guests_arrive(struct layer_guest *g)
 	guests_add(g);
 }
 
-/* Whoever is on the way here is this core's. */
+/**
+ * layer_guests_receive() - whoever is on the way here is this core's
+ */
 void layer_guests_receive(void)
 {
 	u64 *word = &layer_coming[layer_params.core], coming = LAYER_READ(*word);
@@ -147,9 +162,12 @@ void layer_guests_receive(void)
 		guests_arrive(layer_arch_guest(__builtin_ctzll(coming) % LAYER_GUESTS));
 }
 
-/*
- * Linux has said anew how urgent it is; of those with the same priority it is the last.  Linux
- * has the core, so it is only the order that changes.
+/**
+ * layer_guests_priority() - Linux has said anew how urgent it is
+ * @number: as Linux says it; nothing is done if it is not on this core
+ *
+ * Of those with the same priority it is the last.  Linux has the core, so it is only the order
+ * that changes.
  */
 void layer_guests_priority(u64 number)
 {
@@ -162,7 +180,9 @@ void layer_guests_priority(u64 number)
 	guests_add(g);
 }
 
-/* Does any run, on whichever core? */
+/**
+ * layer_guests_any() - does any run, on whichever core?
+ */
 int layer_guests_any(void)
 {
 	u64 number;
@@ -174,7 +194,9 @@ int layer_guests_any(void)
 	return 0;
 }
 
-/* Is there more than one? */
+/**
+ * layer_guests_several() - is there more than one on this core?
+ */
 int layer_guests_several(void)
 {
 	return guests_first && guests_first->next;
@@ -219,7 +241,9 @@ u64 layer_guests_next(const struct layer_guest *next)
 	return when + 1;
 }
 
-/* Somebody wants something of one of them, and the bell does not say of which. */
+/**
+ * layer_guests_ring() - somebody wants something of one of them, and the bell does not say of which
+ */
 void layer_guests_ring(void)
 {
 	struct layer_guest *g;

@@ -21,7 +21,9 @@ static int hosts_own_gone;	/* it never runs again */
 static int hosts_special;	/* there is more here than this core's own that its hardware runs by itself */
 static int hosts_own_fled;	/* it is away because an RTOS wants the core, and has not been called back */
 
-/* Is this core's own CPU of Linux's the only one, and here? */
+/**
+ * layer_hosts_alone() - is this core's own CPU of Linux's the only one, and here?
+ */
 int layer_hosts_alone(void)
 {
 	return !hosts_special;
@@ -33,16 +35,27 @@ static void hosts_count(void)
 	hosts_special = hosts_own_away || hosts_own_gone || hosts_here;
 }
 
+/**
+ * layer_hosts_own_away() - is this core's own on another core, or not settled here yet?
+ */
 int layer_hosts_own_away(void)
 {
 	return hosts_own_away;
 }
 
+/**
+ * layer_hosts_own_gone() - has this core's own shut down?
+ */
 int layer_hosts_own_gone(void)
 {
 	return hosts_own_gone;
 }
 
+/**
+ * layer_hosts_turn() - whose turn it is among Linux's
+ *
+ * Return: one that visits; NULL: this core's own, or nobody.
+ */
 struct layer_host *layer_hosts_turn(void)
 {
 	return hosts_turn;
@@ -114,7 +127,9 @@ static void hosts_arrive(struct layer_host *h)
 	layer_arch_host_comes(h);
 }
 
-/* Is this core's own here, but not yet what its hardware runs by itself? */
+/**
+ * layer_hosts_own_visits() - is this core's own here, but not yet what its hardware runs by itself?
+ */
 int layer_hosts_own_visits(void)
 {
 	const struct layer_host *h;
@@ -124,7 +139,12 @@ int layer_hosts_own_visits(void)
 	return !!h;
 }
 
-/* It is home, and its own hardware is what it sees: nothing more is to be done for it here. */
+/**
+ * layer_hosts_settles() - it is home, and its own hardware is what it sees
+ * @h: this core's own
+ *
+ * Nothing more is to be done for it here.
+ */
 void layer_hosts_settles(struct layer_host *h)
 {
 	hosts_remove(h);
@@ -138,7 +158,11 @@ void layer_hosts_settles(struct layer_host *h)
 	hosts_own_urgent = 1;
 }
 
-/* Somebody has rung: for one that comes, or one that is here, or one that was. */
+/**
+ * layer_hosts_receive() - somebody has rung
+ *
+ * For one that comes, or one that is here, or one that was.
+ */
 void layer_hosts_receive(void)
 {
 	struct layer_host *h;
@@ -186,14 +210,21 @@ static void hosts_ring_where(struct layer_host *h)
 	layer_arch_ring(LAYER_READ(layer_host_pages[__atomic_load_n(&h->core, __ATOMIC_SEQ_CST)].shared.bell));
 }
 
-/* An interrupt of this core's own CPU of Linux's, which is away; it is in its pending ones. */
+/**
+ * layer_hosts_forward() - an interrupt of this core's own CPU of Linux's, which is away
+ *
+ * It is in its pending ones already.
+ */
 void layer_hosts_forward(void)
 {
 	layer_counts()->forwarded++;
 	hosts_ring_where(hosts_own());
 }
 
-/* Home has to do something for it. */
+/**
+ * layer_hosts_ring_home() - home has to do something for it
+ * @h: visits
+ */
 void layer_hosts_ring_home(struct layer_host *h)
 {
 	layer_arch_ring(LAYER_READ(layer_host_pages[h->home].shared.bell));
@@ -201,7 +232,11 @@ void layer_hosts_ring_home(struct layer_host *h)
 
 /* ---- from an RTOS, and back ---- */
 
-/* Where this core's own, if it is here, goes while an RTOS has the core; LAYER_HOSTS: it stays. */
+/**
+ * layer_hosts_refuge() - where this core's own, if it is here, goes while an RTOS has the core
+ *
+ * Return: a core's number; LAYER_HOSTS: it stays.
+ */
 u64 layer_hosts_refuge(void)
 {
 	u64 refuge;
@@ -213,14 +248,20 @@ u64 layer_hosts_refuge(void)
 	return refuge && refuge <= LAYER_HOSTS ? refuge - 1 : LAYER_HOSTS;
 }
 
-/* It has gone there by itself. */
+/**
+ * layer_hosts_fled() - this core's own has gone there by itself
+ */
 void layer_hosts_fled(void)
 {
 	layer_counts()->fled++;
 	hosts_own_fled = 1;
 }
 
-/* No RTOS wants the core: its own CPU of Linux's shall come back, if an RTOS was why it went. */
+/**
+ * layer_hosts_call_home() - no RTOS wants the core: its own CPU of Linux's shall come back
+ *
+ * Only if an RTOS was why it went.
+ */
 void layer_hosts_call_home(void)
 {
 	struct layer_host *own;
@@ -234,7 +275,11 @@ void layer_hosts_call_home(void)
 	hosts_ring_where(own);
 }
 
-/* One that is here, and its home wants it back, or it can go there again; NULL: none. */
+/**
+ * layer_hosts_recalled() - one that is here, and its home wants it back, or it can go there again
+ *
+ * Return: the next one; NULL: none.
+ */
 struct layer_host *layer_hosts_recalled(void)
 {
 	struct layer_host *h;
@@ -252,7 +297,9 @@ struct layer_host *layer_hosts_recalled(void)
 	return NULL;
 }
 
-/* This core's own has got an interrupt while it did not have the core. */
+/**
+ * layer_hosts_own_wakes() - this core's own has got an interrupt while it did not have the core
+ */
 void layer_hosts_own_wakes(void)
 {
 	hosts_own_urgent = 1;
@@ -278,7 +325,13 @@ static u64 hosts_deadline(struct layer_host *h, u64 now)
 	return 0;
 }
 
-/* When to look again, for those that visit; 0: never.  What is due is done. */
+/**
+ * layer_hosts_next() - when to look again, for those that visit
+ *
+ * What is due is done.
+ *
+ * Return: in cycles; 0: never.
+ */
 u64 layer_hosts_next(void)
 {
 	u64 now = layer_arch_now(), when = hosts_turn_end, deadline;
@@ -292,7 +345,11 @@ u64 layer_hosts_next(void)
 	return when;
 }
 
-/* Has one got its tick meanwhile?  No interrupt tells, so it is looked again whose turn it is. */
+/**
+ * layer_hosts_woken() - has one got its tick since this was asked last?
+ *
+ * No interrupt tells, so it is looked again whose turn it is.
+ */
 int layer_hosts_woken(void)
 {
 	int woken = hosts_woken;
@@ -303,7 +360,10 @@ int layer_hosts_woken(void)
 
 /* ---- turns ---- */
 
-/* It waits for an interrupt.  NULL: this core's own */
+/**
+ * layer_hosts_halts() - it waits for an interrupt
+ * @h: NULL: this core's own
+ */
 void layer_hosts_halts(struct layer_host *h)
 {
 	if (h)
@@ -312,7 +372,9 @@ void layer_hosts_halts(struct layer_host *h)
 		hosts_own_halted = 1;
 }
 
-/* It can do nothing useful just now. */
+/**
+ * layer_hosts_yields() - whose turn it is can do nothing useful just now
+ */
 void layer_hosts_yields(void)
 {
 	hosts_turn_end = 0;

@@ -15,19 +15,29 @@
 
 _Static_assert(LATE_STEPS == 1 << LATE_STEPS_LOG, "steps");
 
+/**
+ * layer_late_begin() - a new RTOS: nothing is known of how late it is
+ * @g: which
+ */
 void layer_late_begin(struct layer_guest *g)
 {
 	g->shared->late = (struct layer_late) { .min = ~0ull };
 	g->late_deadline = 0;
 }
 
-/* Its deadline has come, and its interrupt is on its way. */
+/**
+ * layer_late_due() - its deadline has come, and its interrupt is on its way
+ * @g: with its deadline still in it
+ */
 void layer_late_due(struct layer_guest *g)
 {
 	g->late_deadline = g->deadline;
 }
 
-/* It is entered with an interrupt, now. */
+/**
+ * layer_late_given() - it is entered with an interrupt, now
+ * @g: gets the core
+ */
 void layer_late_given(struct layer_guest *g)
 {
 	g->late_given = layer_arch_now();
@@ -58,7 +68,12 @@ static void late_record(struct layer_late *l, u64 cycles)
 	*bucket += *bucket != ~0u;
 }
 
-/* It was left.  If it had interrupts off, that its interrupt comes again is its own doing. */
+/**
+ * layer_late_exited() - it was left
+ * @g: had the core
+ *
+ * If it had interrupts off, that its interrupt comes again is its own doing.
+ */
 void layer_late_exited(struct layer_guest *g)
 {
 	if (!g->late_deadline)

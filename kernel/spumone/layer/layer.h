@@ -6,6 +6,8 @@
  *
  * Calls go down: the architecture's exit; timer.c; tasks.c; guests.c and hosts.c; rt.c;
  * budget.c and late.c; the architecture's APIC.
+ *
+ * What has no Context: runs in the layer, on the instance's own core, with interrupts off.
  */
 #ifndef _LAYER_H
 #define _LAYER_H
@@ -37,23 +39,36 @@ extern u64 layer_coming[LAYER_CORES];	/* for each core, a bit for each RTOS on i
 extern struct layer_guest_page layer_guest_pages[LAYER_GUESTS];
 extern struct layer_host_page layer_host_pages[LAYER_HOSTS];
 
+/**
+ * layer_shared() - what this instance and Linux both write
+ */
 static inline struct layer_shared *layer_shared(void)
 {
 	return &layer_shared_page;
 }
 
+/**
+ * layer_counts() - this instance's counts, which Linux reads
+ */
 static inline struct layer_counts *layer_counts(void)
 {
 	return &layer_shared()->counts;
 }
 
-/* budget.c: what an RTOS may still use */
+/**
+ * struct layer_budget - what an RTOS may still use, in cycles
+ * @size: of each period; 0: as many as it wants
+ * @period: its length
+ * @unseen: of a turn, before the first look at the clock and after the last
+ * @next: the period's end: from here on the next one can begin
+ * @left: of this period, as far as charged; less than none is negative
+ */
 struct layer_budget {
-	u64 size;		/* cycles of each period; 0: as many as it wants */
+	u64 size;
 	u64 period;
-	u64 unseen;		/* of a turn, before the first look at the clock and after the last */
-	u64 next;		/* the period's end: from here on the next one can begin */
-	u64 left;		/* of this period, as far as charged; less than none is negative */
+	u64 unseen;
+	u64 next;
+	u64 left;
 };
 
 /**
@@ -196,36 +211,95 @@ void layer_late_due(struct layer_guest *g);
 void layer_late_given(struct layer_guest *g);
 void layer_late_exited(struct layer_guest *g);
 
-/* What an architecture provides. */
+/**
+ * layer_arch_now() - the time, in cycles; the same on all cores
+ */
 u64 layer_arch_now(void);
-/* Set the timer to fire after so many of its own ticks, or at once. */
+
+/**
+ * layer_arch_arm() - set the timer to fire
+ * @ticks: after so many of its own, at least 1
+ */
 void layer_arch_arm(u64 ticks);
+
+/**
+ * layer_arch_disarm() - the timer is Linux's again, masked and stopped
+ */
 void layer_arch_disarm(void);
-/* Raise Linux's own timer interrupt, as the timer would. */
+
+/**
+ * layer_arch_tick() - raise Linux's own timer interrupt, as the timer would
+ */
 void layer_arch_tick(void);
-/* Ring a bell of Linux's, a command to the interrupt controller; it may be another core's. */
+
+/**
+ * layer_arch_ring() - ring a bell of Linux's
+ * @bell: a command to the interrupt controller; it may be another core's
+ */
 void layer_arch_ring(u64 bell);
 
-/* The RTOS of a number, which is below LAYER_GUESTS: where all instances have it. */
+/**
+ * layer_arch_guest() - an RTOS, where all instances have it
+ * @number: below LAYER_GUESTS
+ *
+ * Return: it, whether or not it runs.
+ */
 struct layer_guest *layer_arch_guest(u64 number);
-/* It is new, and this core's; what it is entered with is in what it shares with Linux. */
+
+/**
+ * layer_arch_guest_begin() - make an RTOS new, and this core's
+ * @g: which
+ * @start: what it is entered with; a copy
+ */
 void layer_arch_guest_begin(struct layer_guest *g, const struct layer_rt_start *start);
-/* It is this core's from now on. */
+
+/**
+ * layer_arch_guest_comes() - an RTOS is this core's from now on
+ * @g: it was another's, or nobody's
+ */
 void layer_arch_guest_comes(struct layer_guest *g);
 
-/* Linux's CPU of a number, which is below LAYER_HOSTS: where all instances have it. */
+/**
+ * layer_arch_host() - a CPU of Linux's, where all instances have it
+ * @number: below LAYER_HOSTS
+ *
+ * Return: it, wherever it is.
+ */
 struct layer_host *layer_arch_host(u64 number);
-/* It is on this core from now on. */
+
+/**
+ * layer_arch_host_comes() - a CPU of Linux's is on this core from now on
+ * @h: it was on another
+ */
 void layer_arch_host_comes(struct layer_host *h);
-/* Has it got an interrupt that it can take when it has them enabled?  It visits. */
+
+/**
+ * layer_arch_host_pending() - has it got an interrupt that it can take when it has them enabled?
+ * @h: visits
+ */
 int layer_arch_host_pending(struct layer_host *h);
-/* The same of the core's own, which does not. */
+
+/**
+ * layer_arch_own_pending() - the same of this core's own, which does not visit
+ */
 int layer_arch_own_pending(void);
-/* Raise its own timer interrupt, as the timer would.  It visits. */
+
+/**
+ * layer_arch_host_tick() - raise its own timer interrupt, as the timer would
+ * @h: visits
+ */
 void layer_arch_host_tick(struct layer_host *h);
-/* Can it go home again, as it does what it can do there? */
+
+/**
+ * layer_arch_host_goes() - can it go home again, as it does what it can do there?
+ * @h: visits another core than its own
+ */
 int layer_arch_host_goes(struct layer_host *h);
-/* It has ended interrupts, elsewhere, which its home's controller still has in service. */
+
+/**
+ * layer_arch_host_ends() - end interrupts that its home's controller still has in service
+ * @h: this core's own; it has ended them elsewhere
+ */
 void layer_arch_host_ends(struct layer_host *h);
 
 #endif

@@ -17,7 +17,11 @@ static void rt_ring_host(struct layer_guest *g)
 		layer_arch_ring(bell);
 }
 
-/* As new. */
+/**
+ * layer_rt_begin() - make an RTOS as new
+ * @g: on no core
+ * @start: its priority and budget; a copy
+ */
 void layer_rt_begin(struct layer_guest *g, const struct layer_rt_start *start)
 {
 	g->shared->rt = (struct layer_rt) { .state = LAYER_RT_RUNS };
@@ -58,6 +62,7 @@ void layer_rt_end(struct layer_guest *g, u64 state, u64 why, u64 at, u64 info)
 
 /**
  * layer_rt_enters() - it has the core from now on, until another one or Linux gets it
+ * @g: gets the core
  * @masked: Linux, which had it, has interrupts disabled
  */
 void layer_rt_enters(struct layer_guest *g, int masked)
@@ -67,19 +72,31 @@ void layer_rt_enters(struct layer_guest *g, int masked)
 	layer_budget_opens(g);
 }
 
-/* Linux goes on, whether or not it was away. */
+/**
+ * layer_rt_leaves() - Linux goes on, whether or not it was away
+ */
 void layer_rt_leaves(void)
 {
 	layer_budget_closes();
 }
 
+/**
+ * layer_rt_exited() - it was left
+ * @g: had the core
+ */
 void layer_rt_exited(struct layer_guest *g)
 {
 	g->shared->rt.exits++;
 	layer_late_exited(g);
 }
 
-/* Its deadline may have come.  Most of several have one that has not, so that is asked first. */
+/**
+ * layer_rt_look() - its deadline may have come
+ * @g: which
+ * @now: in cycles
+ *
+ * Most of several have one that has not, so that is asked first.
+ */
 void layer_rt_look(struct layer_guest *g, u64 now)
 {
 	if ((s64)(now - g->deadline) >= 0 && g->deadline) {
@@ -90,7 +107,11 @@ void layer_rt_look(struct layer_guest *g, u64 now)
 	}
 }
 
-/* Could it have the core now?  Its budget may have come to its end, or be a new one. */
+/**
+ * layer_rt_ready() - could it have the core now?
+ * @g: its budget may have come to its end, or be a new one
+ * @now: in cycles
+ */
 int layer_rt_ready(struct layer_guest *g, u64 now)
 {
 	int throttled;
@@ -104,13 +125,23 @@ int layer_rt_ready(struct layer_guest *g, u64 now)
 	return !throttled;
 }
 
-/* While it does not have the core: when it may want it, if nothing else happens; 0: never. */
+/**
+ * layer_rt_wakes() - while it does not have the core: when it may want it, if nothing else happens
+ * @g: which
+ *
+ * Return: in cycles; 0: never.
+ */
 u64 layer_rt_wakes(const struct layer_guest *g)
 {
 	return g->throttled ? g->budget.next : g->deadline;
 }
 
-/* While it has the core: when to look at it again; 0: never. */
+/**
+ * layer_rt_runs_until() - while it has the core: when to look at it again
+ * @g: which
+ *
+ * Return: in cycles; 0: never.
+ */
 u64 layer_rt_runs_until(const struct layer_guest *g)
 {
 	u64 end = layer_budget_end(g);
@@ -118,20 +149,33 @@ u64 layer_rt_runs_until(const struct layer_guest *g)
 	return end && (!g->deadline || end < g->deadline) ? end : g->deadline;
 }
 
-/* An interrupt is on its way to it, if it has not ended. */
+/**
+ * layer_rt_raise() - an interrupt is on its way to it, if it has not ended
+ * @g: which
+ * @vector: SHIMOS_RT_*, below 64
+ */
 void layer_rt_raise(struct layer_guest *g, unsigned int vector)
 {
 	if (g->on)
 		g->wants |= 1ull << vector;
 }
 
+/**
+ * layer_rt_rung() - its bell was rung, or that of another one here
+ * @g: which
+ */
 void layer_rt_rung(struct layer_guest *g)
 {
 	g->shared->rt.bells += g->on;
 	layer_rt_raise(g, SHIMOS_RT_BELL);
 }
 
-/* The most urgent one, or -1; it is not on its way any more. */
+/**
+ * layer_rt_take() - the most urgent interrupt that is on its way
+ * @g: gets the core
+ *
+ * Return: its vector; it is not on its way any more.  -1: there is none.
+ */
 int layer_rt_take(struct layer_guest *g)
 {
 	u64 pending = g->wants & ~RT_RUNS;
@@ -145,6 +189,10 @@ int layer_rt_take(struct layer_guest *g)
 	return vector;
 }
 
+/**
+ * layer_rt_halt() - it waits for an interrupt
+ * @g: had the core
+ */
 void layer_rt_halt(struct layer_guest *g)
 {
 	g->wants &= ~RT_RUNS;
@@ -164,7 +212,9 @@ static void rt_ask(struct layer_guest *g, u64 deadline)
 
 /**
  * layer_rt_call() - what it asks the layer for
+ * @g: has called
  * @number: an enum shimos_rt_call
+ * @argument: of the call
  * @at: the address of its call
  *
  * Return: 0 or -1, for it.

@@ -15,13 +15,18 @@ static struct layer_tasks *tasks_here(void)
 	return &layer_shared()->tasks;
 }
 
-/* Could a task of Linux's be more urgent than any RTOS? */
+/**
+ * layer_tasks_any() - could a task of Linux's be more urgent than any RTOS?
+ */
 int layer_tasks_any(void)
 {
 	return !!LAYER_READ(tasks_here()->limit);
 }
 
-/* Could a task of this core's own CPU of Linux's be more urgent than this one? */
+/**
+ * layer_tasks_heard() - could a task of this core's own be more urgent than this one?
+ * @g: which
+ */
 int layer_tasks_heard(const struct layer_guest *g)
 {
 	return LAYER_READ(tasks_here()->limit) > g->priority && layer_hosts_alone();
@@ -37,7 +42,10 @@ static u64 tasks_woken_until(void)
 	return until;
 }
 
-/* Is one, as far as Linux has said?  This one is heard. */
+/**
+ * layer_tasks_first() - is one, as far as Linux has said?
+ * @g: it is heard
+ */
 int layer_tasks_first(const struct layer_guest *g)
 {
 	if (LAYER_READ(tasks_here()->runs) > g->priority)
@@ -45,7 +53,10 @@ int layer_tasks_first(const struct layer_guest *g)
 	return LAYER_READ(tasks_here()->woken) > g->priority && tasks_woken_until();
 }
 
-/* This one wants the core, and Linux has it; NULL: nobody else wants it. */
+/**
+ * layer_tasks_wait() - this one wants the core, and Linux has it
+ * @g: NULL: nobody else wants it
+ */
 void layer_tasks_wait(const struct layer_guest *g)
 {
 	u64 waits = g ? g->priority : 0;
@@ -56,13 +67,19 @@ void layer_tasks_wait(const struct layer_guest *g)
 	LAYER_WRITE(tasks_here()->waits, waits);
 }
 
-/* Has Linux had the core, though an RTOS wanted it? */
+/**
+ * layer_tasks_were_first() - has Linux had the core, though an RTOS wanted it?
+ */
 int layer_tasks_were_first(void)
 {
 	return !!tasks_waits;
 }
 
-/* When to look again, while an RTOS waits for Linux; 0: never. */
+/**
+ * layer_tasks_next() - when to look again, while an RTOS waits for Linux
+ *
+ * Return: in cycles; 0: never.
+ */
 u64 layer_tasks_next(void)
 {
 	return tasks_waits ? tasks_woken_until() : 0;

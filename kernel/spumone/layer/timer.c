@@ -23,7 +23,10 @@ static void layer_timer_tell(u64 armed)
 	LAYER_WRITE(layer_shared()->armed, armed);
 }
 
-/* Whose is it? */
+/**
+ * layer_timer_own() - whose is the timer?
+ * @own: the layer's; 0: Linux's
+ */
 void layer_timer_own(int own)
 {
 	layer_timer_owned = own;
@@ -32,13 +35,18 @@ void layer_timer_own(int own)
 	layer_timer_tell(0);
 }
 
+/**
+ * layer_timer_fired() - it has fired
+ */
 void layer_timer_fired(void)
 {
 	layer_counts()->fired++;
 	layer_timer_tell(0);
 }
 
-/* Has it fired, or is about to, and nobody has seen that? */
+/**
+ * layer_timer_due() - has it fired, or is about to, and nobody has seen that?
+ */
 int layer_timer_due(void)
 {
 	return layer_timer_armed && (s64)(layer_arch_now() - layer_timer_armed) >= 0;
@@ -118,6 +126,7 @@ void layer_timer_look(void)
 
 /**
  * layer_timer_look_rtos() - the same, for an RTOS that gets the core
+ * @next: gets the core
  *
  * Linux's deadline is nobody's business, unless that may wake a task that is more urgent.
  */

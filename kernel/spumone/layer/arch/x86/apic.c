@@ -19,6 +19,10 @@ static void layer_wrmsr(u32 msr, u64 value)
 	asm volatile("wrmsr" : : "c"(msr), "a"((u32)value), "d"((u32)(value >> 32)) : "memory");
 }
 
+/**
+ * layer_apic_read() - read a register
+ * @reg: its offset in the page; with x2APIC its MSR is read
+ */
 u32 layer_apic_read(u32 reg)
 {
 	u32 value;
@@ -29,6 +33,11 @@ u32 layer_apic_read(u32 reg)
 	return value;
 }
 
+/**
+ * layer_apic_write() - write a register
+ * @reg: its offset in the page; with x2APIC its MSR is written
+ * @value: what
+ */
 void layer_apic_write(u32 reg, u32 value)
 {
 	if (layer_params.apic)
@@ -38,9 +47,13 @@ void layer_apic_write(u32 reg, u32 value)
 		layer_wrmsr(X2APIC_MSRS + (reg >> 4), value);
 }
 
-/*
- * Linux may have been between the two halves of its own interrupt to others: the
- * upper one is put back.
+/**
+ * layer_apic_send() - send an interrupt
+ * @low: the lower half of the command
+ * @destination: the number of a local APIC
+ *
+ * Linux may have been between the two halves of its own interrupt to others: the upper one is
+ * put back.  Waits until it is sent.
  */
 void layer_apic_send(u32 low, u32 destination)
 {
@@ -60,13 +73,20 @@ void layer_apic_send(u32 low, u32 destination)
 	layer_apic_write(APIC_ICR_HIGH, high);
 }
 
-/* End of the interrupt with the highest priority among those in service. */
+/**
+ * layer_apic_end() - end the interrupt with the highest priority among those in service
+ */
 void layer_apic_end(void)
 {
 	layer_apic_write(APIC_EOI, 0);
 }
 
-/* Raise a vector of this core's own.  The upper half of the command means nothing for that. */
+/**
+ * layer_apic_raise() - raise a vector of this core's own
+ * @vector: which
+ *
+ * The upper half of the command means nothing for that.
+ */
 void layer_apic_raise(unsigned int vector)
 {
 	if (!layer_params.apic) {
@@ -79,7 +99,9 @@ void layer_apic_raise(unsigned int vector)
 	layer_apic_write(APIC_ICR, APIC_ICR_SELF | APIC_ICR_ASSERT | vector);
 }
 
-/* An NMI to itself, which no shorthand allows. */
+/**
+ * layer_apic_nmi() - send this core an NMI, which no shorthand allows
+ */
 void layer_apic_nmi(void)
 {
 	u32 self = layer_apic_read(APIC_ID);
@@ -92,13 +114,18 @@ void layer_arch_ring(u64 bell)
 	layer_apic_send(bell, bell >> 32);
 }
 
-/* Did it come as a level, which its I/O APIC sends again after its end? */
+/**
+ * layer_apic_is_level() - did it come as a level, which its I/O APIC sends again after its end?
+ * @vector: in service
+ */
 int layer_apic_is_level(unsigned int vector)
 {
 	return layer_apic_read(APIC_TMR + (vector / 32 << 4)) >> (vector % 32) & 1;
 }
 
-/* Is any interrupt in service? */
+/**
+ * layer_apic_in_service() - is any interrupt in service?
+ */
 int layer_apic_in_service(void)
 {
 	u32 i, any = 0;
@@ -108,7 +135,9 @@ int layer_apic_in_service(void)
 	return any != 0;
 }
 
-/* Is any that came as a level? */
+/**
+ * layer_apic_level_in_service() - is any that came as a level?
+ */
 int layer_apic_level_in_service(void)
 {
 	u32 i, any = 0;
@@ -118,14 +147,21 @@ int layer_apic_level_in_service(void)
 	return any != 0;
 }
 
-/* Is one of the highest class? */
+/**
+ * layer_apic_top_in_service() - is one of the highest class?
+ */
 int layer_apic_top_in_service(void)
 {
 	/* the class is the upper half of the last of eight registers */
 	return layer_apic_read(APIC_ISR + ((LAYER_VECTORS / 32 - 1) << 4)) >> 16 != 0;
 }
 
-/* Keep interrupts up to a class away, for somebody who does not want them; what was before. */
+/**
+ * layer_apic_hold() - keep interrupts up to a class away, for somebody who does not want them
+ * @class: 0: none
+ *
+ * Return: what was before, for layer_apic_release().
+ */
 u32 layer_apic_hold(u32 class)
 {
 	u32 was = layer_apic_read(APIC_TPR);
@@ -134,6 +170,10 @@ u32 layer_apic_hold(u32 class)
 	return was;
 }
 
+/**
+ * layer_apic_release() - keep away what was kept away before
+ * @was: of layer_apic_hold()
+ */
 void layer_apic_release(u32 was)
 {
 	layer_apic_write(APIC_TPR, was);

@@ -49,6 +49,9 @@ static int exit_is_only_linuxs(u64 vector)
 
 /**
  * layer_interrupt() - an interrupt or exception in the layer itself
+ * @vector: which
+ * @error: of an exception that has one
+ * @address: of the instruction that it came at
  *
  * Called by entry.S. Interrupts come in layer_window() only; an exception is a fault of
  * the layer's.

@@ -28,16 +28,23 @@ static u64 fpu_cr4(void)
 	return cr4;
 }
 
-/* Before the first run: all cores of a machine have the same.  What is in the registers is Linux's. */
+/**
+ * layer_fpu_init() - before the first run
+ * @own: where this core's own CPU of Linux's is kept; what is in the registers is that one's
+ *
+ * All cores of a machine have the same features.
+ */
 void layer_fpu_init(struct x86_fpu *own)
 {
 	fpu_xsave = fpu_cr4() & FPU_CR4_XSAVE;
 	fpu_linux = own;
 }
 
-/*
- * A new RTOS: the registers are as after a reset, whatever Linux has in them.  A header of
- * zeroes says so of all the rest.
+/**
+ * layer_fpu_begin() - a new RTOS: the registers are as after a reset, whatever Linux has in them
+ * @x: which
+ *
+ * A header of zeroes says so of all the rest.
  */
 void layer_fpu_begin(struct x86_guest *x)
 {
@@ -71,7 +78,10 @@ static void fpu_load(const struct x86_fpu *from)
 		asm volatile("fxrstor64 %0" : : "m"(*from));
 }
 
-/* An RTOS has met CR0.TS, and tries again. */
+/**
+ * layer_fpu_take() - an RTOS has met CR0.TS, and tries again
+ * @x: it has the core
+ */
 void layer_fpu_take(struct x86_guest *x)
 {
 	if (fpu_linux)
@@ -81,7 +91,11 @@ void layer_fpu_take(struct x86_guest *x)
 	x->vmcb.save.cr0 &= ~FPU_CR0_TS;
 }
 
-/* Somebody else gets the core: Linux finds its own, and another RTOS meets CR0.TS. */
+/**
+ * layer_fpu_give_back() - somebody else gets the core
+ *
+ * Linux finds its own, and another RTOS meets CR0.TS.
+ */
 void layer_fpu_give_back(void)
 {
 	if (!fpu_taken)
@@ -93,9 +107,12 @@ void layer_fpu_give_back(void)
 	fpu_taken = NULL;
 }
 
-/*
- * Another CPU of Linux's is on this core, or none; no RTOS's are in the registers.  The one
- * that was here finds its own where it was told to keep them.
+/**
+ * layer_fpu_change() - another CPU of Linux's is on this core, or none
+ * @to: where its registers are kept; NULL: none
+ *
+ * No RTOS's are in the registers.  The one that was here finds its own where it was told to keep
+ * them.
  */
 void layer_fpu_change(struct x86_fpu *to)
 {

@@ -27,13 +27,19 @@ struct layer_host *layer_arch_host(u64 number)
 	return &host_at(number)->h;
 }
 
-/* This core's own. */
+/**
+ * layer_host_own() - this core's own CPU of Linux's
+ *
+ * Return: it; only if the core's number is below LAYER_HOSTS.
+ */
 struct x86_host *layer_host_own(void)
 {
 	return host_at(layer_params.core);
 }
 
-/* Before the first run. */
+/**
+ * layer_host_init() - before the first run
+ */
 void layer_host_init(void)
 {
 	struct x86_host *own = layer_host_own();
@@ -145,7 +151,9 @@ int layer_host_flee(void)
 	return layer_vectors_owed() && !layer_apic_level_in_service() && host_goes_away(core, 1);
 }
 
-/* Those whose homes want them back go. */
+/**
+ * layer_host_recall() - those whose homes want them back go
+ */
 void layer_host_recall(void)
 {
 	struct layer_host *h;
@@ -160,7 +168,11 @@ void layer_arch_host_comes(struct layer_host *h)
 	x86_host(h)->vmcb.control.tlb = SVM_TLB_FLUSH_ALL;
 }
 
-/* This core's own is here, but not yet what its hardware runs: is it, when nothing is in service? */
+/**
+ * layer_host_settle() - let this core's own be what its hardware runs, if it can
+ *
+ * It is here, and can be that when nothing is in service.
+ */
 void layer_host_settle(void)
 {
 	struct x86_host *x = layer_host_own();
@@ -186,7 +198,10 @@ void layer_host_settle(void)
 
 /* ---- its home ---- */
 
-/* An interrupt of this core's own, which is away. */
+/**
+ * layer_host_interrupt() - an interrupt of this core's own, which is away
+ * @vector: in service here
+ */
 void layer_host_interrupt(unsigned int vector)
 {
 	struct x86_host *x = layer_host_own();
@@ -203,6 +218,9 @@ void layer_host_interrupt(unsigned int vector)
 	layer_hosts_forward();
 }
 
+/**
+ * layer_host_nmi() - an NMI of this core's own, which is away
+ */
 void layer_host_nmi(void)
 {
 	/* pairs with layer_host_give() */
@@ -274,13 +292,19 @@ static void host_tables(struct x86_host *x, u64 root)
 	x->vmcb.control.tlb = SVM_TLB_FLUSH_ALL;
 }
 
-/* Has it touched its local APIC? */
+/**
+ * layer_host_faulted() - has it touched its local APIC?
+ * @x: it was left for touching something that its tables do not allow
+ */
 int layer_host_faulted(const struct x86_host *x)
 {
 	return (x->vmcb.control.exit_info_2 & ~(u64)(LAYER_PAGE - 1)) == x->move.controller;
 }
 
-/* It writes its local APIC: that instruction by itself. */
+/**
+ * layer_host_step() - it writes its local APIC: run that instruction by itself
+ * @x: as it faulted
+ */
 void layer_host_step(struct x86_host *x)
 {
 	struct svm_save *save = &x->vmcb.save;
@@ -313,7 +337,10 @@ static void host_stepped(struct x86_host *x)
 	layer_lapic_write(x, x->step_register);
 }
 
-/* It was left. */
+/**
+ * layer_host_exit() - it was left
+ * @x: visits this core
+ */
 void layer_host_exit(struct x86_host *x)
 {
 	x->enters = 0;
@@ -324,6 +351,7 @@ void layer_host_exit(struct x86_host *x)
 
 /**
  * layer_host_give() - before it runs: an interrupt, if there is one
+ * @x: visits, and gets the core
  * @shares: another one waits for this core, so it goes when this one spins
  */
 void layer_host_give(struct x86_host *x, int shares)

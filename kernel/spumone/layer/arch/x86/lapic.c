@@ -43,7 +43,10 @@ static int lapic_highest(const struct x86_host *x, u32 base)
 	return -1;
 }
 
-/* As this core's own is now, with nothing pending and nothing in service. */
+/**
+ * layer_lapic_begin() - make it as this core's own is now, with nothing pending or in service
+ * @x: this core's own
+ */
 void layer_lapic_begin(struct x86_host *x)
 {
 	unsigned int i;
@@ -57,7 +60,10 @@ void layer_lapic_begin(struct x86_host *x)
 		*lapic_at(x, reg) = layer_apic_read(reg);
 }
 
-/* It owes an end of each that this core has in service. */
+/**
+ * layer_lapic_keep() - it owes an end of each that this core has in service
+ * @x: this core's own
+ */
 void layer_lapic_keep(struct x86_host *x)
 {
 	u32 at;
@@ -66,7 +72,12 @@ void layer_lapic_keep(struct x86_host *x)
 		*lapic_at(x, APIC_ISR + at) = layer_apic_read(APIC_ISR + at);
 }
 
-/* Any core calls it. */
+/**
+ * layer_lapic_raise() - an interrupt is pending
+ * @x: wherever it is; any core calls this
+ * @vector: which
+ * @level: it came as a level
+ */
 void layer_lapic_raise(struct x86_host *x, unsigned int vector, int level)
 {
 	if (level)
@@ -79,7 +90,12 @@ void layer_lapic_raise(struct x86_host *x, unsigned int vector, int level)
 	__atomic_fetch_or(lapic_word(x, APIC_IRR, vector), lapic_bit(vector), __ATOMIC_RELEASE);
 }
 
-/* What Linux gets when it has interrupts enabled, or -1. */
+/**
+ * layer_lapic_pending() - what Linux gets when it has interrupts enabled
+ * @x: visits
+ *
+ * Return: a vector, or -1.
+ */
 int layer_lapic_pending(const struct x86_host *x)
 {
 	int vector = lapic_highest(x, APIC_IRR), served = lapic_highest(x, APIC_ISR);
@@ -91,7 +107,11 @@ int layer_lapic_pending(const struct x86_host *x)
 	return vector;
 }
 
-/* The processor has given it to Linux. */
+/**
+ * layer_lapic_take() - the processor has given an interrupt to Linux
+ * @x: has the core
+ * @vector: of layer_lapic_pending()
+ */
 void layer_lapic_take(struct x86_host *x, unsigned int vector)
 {
 	__atomic_fetch_and(lapic_word(x, APIC_IRR, vector), ~lapic_bit(vector), __ATOMIC_RELAXED);
@@ -145,7 +165,11 @@ static void lapic_send(struct x86_host *x)
 	}
 }
 
-/* Linux has written a register, and it is there. */
+/**
+ * layer_lapic_write() - Linux has written a register, and it is there
+ * @x: has the core
+ * @reg: its offset
+ */
 void layer_lapic_write(struct x86_host *x, u32 reg)
 {
 	switch (reg) {
@@ -161,7 +185,10 @@ void layer_lapic_write(struct x86_host *x, u32 reg)
 	}
 }
 
-/* Nothing is in service, neither here nor, for its sake, in its home's. */
+/**
+ * layer_lapic_quiet() - is nothing in service, neither here nor, for its sake, in its home's?
+ * @x: visits
+ */
 int layer_lapic_quiet(const struct x86_host *x)
 {
 	u32 held = 0;
@@ -172,7 +199,10 @@ int layer_lapic_quiet(const struct x86_host *x)
 	return !held && lapic_highest(x, APIC_ISR) < 0;
 }
 
-/* It is home, and quiet: this core's own goes on from where it is. */
+/**
+ * layer_lapic_put_back() - this core's own goes on from where it is
+ * @x: home, and quiet
+ */
 void layer_lapic_put_back(struct x86_host *x)
 {
 	int vector;

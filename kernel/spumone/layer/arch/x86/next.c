@@ -13,9 +13,11 @@ static noinline __cold void next_give_nmi(void)
 	layer_counts()->nmis++;
 }
 
-/*
- * One that waits for what is on its way to Linux: it comes again as soon as that is there.  After
- * the last window, for it would come into that, and again without end.
+/**
+ * layer_next_late_nmi() - an NMI waits for what is on its way to Linux
+ *
+ * It comes again as soon as that is there.  After the last window, for it would come into that,
+ * and again without end.
  */
 noinline __cold void layer_next_late_nmi(void)
 {
@@ -148,7 +150,9 @@ static int next_linux_runs(void)
 	return !layer_came;
 }
 
-/* Linux returns from an interrupt. */
+/**
+ * layer_next_returns() - Linux returns from an interrupt
+ */
 void layer_next_returns(void)
 {
 	next_serves = 0;
@@ -188,7 +192,11 @@ static struct layer_guest *next_rtos(void)
 	return g;
 }
 
-/* Whose turn it is.  No RTOS waits until what Linux has not taken is sorted. */
+/**
+ * layer_next() - decide whose turn it is, and prepare its run
+ *
+ * No RTOS waits until what Linux has not taken is sorted.
+ */
 void layer_next(void)
 {
 	struct layer_guest *g;

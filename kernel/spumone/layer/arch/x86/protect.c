@@ -5,7 +5,12 @@
  */
 #include "x86.h"
 
-/* From its next instruction on.  Whatever the processor has remembered is forgotten. */
+/**
+ * layer_protect() - what Linux sees of memory, from its next instruction on
+ * @root: physical address of page tables; 0: all
+ *
+ * Whatever the processor has remembered is forgotten.
+ */
 void layer_protect(u64 root)
 {
 	struct svm_control *control = &layer_vmcb.control;
@@ -15,10 +20,12 @@ void layer_protect(u64 root)
 	control->tlb = SVM_TLB_FLUSH_ALL;
 }
 
-/*
- * Linux touched what it does not see.  The writer meets an exception that its kernel takes
- * for a fault of the writer's; a page fault would be looked up in Linux's own tables, found
- * to be none, and tried again.
+/**
+ * layer_protect_fault() - Linux touched what it does not see
+ * @v: the one that did
+ *
+ * The writer meets an exception that its kernel takes for a fault of the writer's; a page fault
+ * would be looked up in Linux's own tables, found to be none, and tried again.
  */
 void layer_protect_fault(struct x86_vcpu *v)
 {

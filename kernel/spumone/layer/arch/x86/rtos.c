@@ -20,7 +20,9 @@
 static _Alignas(LAYER_PAGE) u8 rtos_msr_map[SVM_MSR_MAP_SIZE];
 static _Alignas(LAYER_PAGE) u8 rtos_port_map[SVM_PORT_MAP_SIZE];
 
-/* Before the first run. */
+/**
+ * layer_rtos_init() - before the first run
+ */
 void layer_rtos_init(void)
 {
 	unsigned int i;
@@ -150,7 +152,10 @@ static void rtos_take_back(struct x86_guest *x)
 	x->given = 0;
 }
 
-/* Why the core is the layer's again. */
+/**
+ * layer_rtos_exit() - an RTOS was left: do what it asks for, or end it
+ * @x: had the core
+ */
 void layer_rtos_exit(struct x86_guest *x)
 {
 	layer_rt_exited(&x->g);
@@ -178,7 +183,10 @@ void layer_rtos_exit(struct x86_guest *x)
 	}
 }
 
-/* Before it runs: one interrupt, if there is one. */
+/**
+ * layer_rtos_give() - before it runs: one interrupt, if there is one
+ * @x: gets the core
+ */
 void layer_rtos_give(struct x86_guest *x)
 {
 	struct svm_control *c = &x->vmcb.control;

@@ -25,7 +25,11 @@ static void start_watch_msr(u32 base, u32 first, u32 msr)
 	layer_msr_map[base + bit / 8] |= 1u << bit % 8;
 }
 
-/* Called by entry.S, on the instance's own stack and in its own memory. */
+/**
+ * layer_start() - make the instance ready for its first run
+ *
+ * Called by entry.S, on the instance's own stack and in its own memory.
+ */
 void layer_start(void)
 {
 	u64 stub = (u64)layer_stubs;

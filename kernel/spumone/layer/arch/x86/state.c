@@ -8,7 +8,10 @@
 
 static struct x86_state *state_here;	/* whose it is; NULL: nobody's, or never another one's */
 
-/* Before the first run. */
+/**
+ * layer_state_init() - before the first run
+ * @own: of this core's own; it is what is in the core
+ */
 void layer_state_init(struct x86_state *own)
 {
 	state_here = own;
@@ -67,7 +70,10 @@ void layer_state_change(struct x86_state *to)
 	state_here = to;
 }
 
-/* This one is in memory, and nobody's in the core if it was in it. */
+/**
+ * layer_state_leaves() - this one is in memory, and nobody's in the core if it was in it
+ * @s: of one that leaves this core
+ */
 void layer_state_leaves(const struct x86_state *s)
 {
 	if (state_here == s)

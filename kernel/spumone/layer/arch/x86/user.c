@@ -23,7 +23,9 @@ static int user_wanted(const struct layer_host *h)
 	return LAYER_READ(shared->user_only) && LAYER_READ(shared->refuge);
 }
 
-/* Does this core's own go elsewhere because of the kernel, and not because of an RTOS? */
+/**
+ * layer_user_only() - does this core's own go elsewhere because of the kernel, not of an RTOS?
+ */
 int layer_user_only(void)
 {
 	return LAYER_READ(layer_shared()->user_only) && LAYER_READ(layer_shared()->refuge) &&
@@ -77,7 +79,11 @@ static int user_stays(void)
 	       !(layer_vmcb.control.event & SVM_EVENT_VALID);
 }
 
-/* Before Linux has the core again: this core's own does not run the kernel here. */
+/**
+ * layer_user_keep_out() - this core's own does not run the kernel here
+ *
+ * Before Linux has the core again.
+ */
 void layer_user_keep_out(void)
 {
 	struct x86_host *own;

@@ -13,7 +13,9 @@ static _Alignas(LAYER_PAGE) struct svm_vmcb vcpu_nobody;
 static u32 vcpu_held_class;	/* up to which an RTOS keeps interrupts away; they wait, or are sent after */
 static u32 vcpu_linux_priority;	/* what Linux has told the APIC to keep away */
 
-/* Before the first run. */
+/**
+ * layer_vcpu_init() - before the first run: the core is Linux's
+ */
 void layer_vcpu_init(void)
 {
 	layer_linux.vmcb = &layer_vmcb;
@@ -25,9 +27,10 @@ void layer_vcpu_init(void)
 	layer_vcpu_hold(1);
 }
 
-/*
- * Do Linux's interrupts wait while an RTOS runs?  If its CPU is on another core, or may be more
- * urgent than that RTOS, they do not.
+/**
+ * layer_vcpu_hold() - do Linux's interrupts wait while an RTOS runs?
+ * @wait: they do.  If its CPU is on another core, or may be more urgent than that RTOS, they do
+ *	not
  */
 void layer_vcpu_hold(int wait)
 {
@@ -46,6 +49,7 @@ static void vcpu_load(const struct x86_vcpu *v)
 
 /**
  * layer_vcpu_switch() - the core is Linux's, or nobody's
+ * @to: Linux's, one that visits, or layer_nobody
  *
  * VMRUN switches what is in the VMCB's first half; VMSAVE and VMLOAD switch the hidden
  * halves of segments and the MSRs of system calls.  While an RTOS runs, Linux's
@@ -67,7 +71,12 @@ void layer_vcpu_switch(struct x86_vcpu *to)
 	layer_current = to;
 }
 
-/* The core is an RTOS's, which did not have it; a deadline waits for this. */
+/**
+ * layer_vcpu_switch_rtos() - the core is an RTOS's, which did not have it
+ * @to: the RTOS's
+ *
+ * A deadline waits for this.
+ */
 void layer_vcpu_switch_rtos(struct x86_vcpu *to)
 {
 	vcpu_save(layer_current);
@@ -81,7 +90,10 @@ void layer_vcpu_switch_rtos(struct x86_vcpu *to)
 	layer_current = to;
 }
 
-/* One of Linux's is in this core no more, and all of it is in memory. */
+/**
+ * layer_vcpu_leaves() - one of Linux's is in this core no more, and all of it is in memory
+ * @v: which; it need not have the core
+ */
 void layer_vcpu_leaves(struct x86_vcpu *v)
 {
 	if (layer_current == v) {
@@ -92,7 +104,10 @@ void layer_vcpu_leaves(struct x86_vcpu *v)
 	layer_state_leaves(v->state);
 }
 
-/* What Linux tells the APIC to keep away is this from now on. */
+/**
+ * layer_vcpu_priority() - what Linux tells the APIC to keep away is this from now on
+ * @priority: as in its task priority register
+ */
 void layer_vcpu_priority(u32 priority)
 {
 	vcpu_linux_priority = priority;
@@ -102,6 +117,7 @@ void layer_vcpu_priority(u32 priority)
 
 /**
  * layer_vcpu_give_nmi() - it takes an NMI when it runs
+ * @v: one of Linux's
  *
  * One at a time: by itself the processor would keep a second one away until the first one's
  * IRET, but not one that we give it.
@@ -119,13 +135,23 @@ int layer_vcpu_give_nmi(struct x86_vcpu *v)
 	return 1;
 }
 
-/* It returns from an NMI, or from something within one, which also lets the next one in. */
+/**
+ * layer_vcpu_ends_nmi() - it returns from an NMI, or from something within one
+ * @v: has the core
+ *
+ * That also lets the next one in.
+ */
 void layer_vcpu_ends_nmi(struct x86_vcpu *v)
 {
 	v->vmcb->control.intercept_3 &= ~SVM_3_IRET;
 }
 
-/* It takes an exception when it runs. */
+/**
+ * layer_vcpu_inject() - it takes an exception when it runs
+ * @vcpu: which
+ * @vector: of the exception
+ * @has_error: with an error code, which is 0
+ */
 void layer_vcpu_inject(struct x86_vcpu *vcpu, u32 vector, int has_error)
 {
 	vcpu->vmcb->control.event = SVM_EVENT_VALID | SVM_EVENT_EXCEPTION | vector |

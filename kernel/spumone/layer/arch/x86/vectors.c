@@ -67,7 +67,10 @@ static void vectors_take(unsigned int vector)
 	layer_vectors_waiting[vector / 64] &= ~vectors_bit(vector);
 }
 
-/* It is in service now, and Linux's. */
+/**
+ * layer_vectors_acknowledged() - an interrupt is in service now, and Linux's
+ * @vector: which
+ */
 void layer_vectors_acknowledged(unsigned int vector)
 {
 	if (vectors_waits(vector)) {
@@ -133,6 +136,7 @@ static void vectors_settle(void)
 
 /**
  * layer_vectors_take_back() - after an exit: what was not delivered waits again
+ * @vmcb: Linux's
  *
  * An exit may also come into a delivery, which then begins anew.  The emulator
  * calls such an interrupt an exception, by a vector that no exception has.
@@ -160,25 +164,33 @@ void layer_vectors_take_back(struct svm_vmcb *vmcb)
 		vectors_settle();
 }
 
-/* Is what is in service just what Linux owes an end? */
+/**
+ * layer_vectors_owed() - is what is in service just what Linux owes an end?
+ */
 int layer_vectors_owed(void)
 {
 	return !layer_vectors_stale;
 }
 
-/* Does anything wait that Linux has not taken? */
+/**
+ * layer_vectors_any() - does anything wait that Linux has not taken?
+ */
 int layer_vectors_any(void)
 {
 	return layer_vectors_count || layer_vectors_aside;
 }
 
-/* Does more than one? */
+/**
+ * layer_vectors_several() - does more than one interrupt wait?
+ */
 int layer_vectors_several(void)
 {
 	return layer_vectors_count > 1;
 }
 
-/* One waits at most. */
+/**
+ * layer_vectors_gather() - let one wait at most
+ */
 noinline void layer_vectors_gather(void)
 {
 	while (layer_vectors_several()) {
@@ -228,7 +240,9 @@ static int vectors_can_take(const struct svm_vmcb *vmcb)
 	       !(vmcb->control.event & SVM_EVENT_VALID);
 }
 
-/* Linux, which has interrupts disabled, is left as soon as it enables them. */
+/**
+ * layer_vectors_tell() - Linux, which has interrupts disabled, is left as soon as it enables them
+ */
 void layer_vectors_tell(void)
 {
 	layer_vectors_told = 1;
@@ -241,7 +255,10 @@ static void vectors_to_processor(struct svm_vmcb *vmcb, unsigned int vector)
 				  SVM_V_IGNORE_TPR | vector / 16 << SVM_V_PRIORITY_SHIFT;
 }
 
-/* Before Linux runs on: let it have what waits, one at most. */
+/**
+ * layer_vectors_give() - before Linux runs on: let it have what waits, one at most
+ * @vmcb: Linux's
+ */
 void layer_vectors_give(struct svm_vmcb *vmcb)
 {
 	int vector = vectors_highest(), now = vectors_can_take(vmcb);

@@ -31,14 +31,22 @@ struct x86_registers {
 struct x86_guest;
 struct x86_host;
 
-/* Who can have the core: its registers, and the VMCB for the rest. */
+/**
+ * struct x86_vcpu - who can have the core
+ * @registers: its registers, but for those in the VMCB
+ * @physical: address of @vmcb
+ * @vmcb: the rest
+ * @state: what neither has, if it is Linux's
+ * @guest: it is an RTOS
+ * @host: it is a CPU of Linux's that visits this core
+ */
 struct x86_vcpu {
 	struct x86_registers registers;
-	u64 physical;			/* address of @vmcb */
+	u64 physical;
 	struct svm_vmcb *vmcb;
-	struct x86_state *state;	/* the rest, if it is Linux's */
-	struct x86_guest *guest;	/* it is an RTOS */
-	struct x86_host *host;		/* it is a CPU of Linux's that visits this core */
+	struct x86_state *state;
+	struct x86_guest *guest;
+	struct x86_host *host;
 };
 
 /* Behind the image, as layer_coming: the local APIC, and a struct x86_guest for each RTOS. */
@@ -56,44 +64,71 @@ struct x86_fpu {
 
 _Static_assert(sizeof(struct x86_fpu) == LAYER_FPU_SIZE, "nothing in between");
 
-/* An RTOS, with all that a core has of it while it does not run. */
+/**
+ * struct x86_guest - an RTOS, with all that a core has of it while it does not run
+ * @vmcb: a page of its own
+ * @fpu: its floating point
+ * @vcpu: what the core switches to
+ * @g: what is the same on all architectures
+ * @given: the vector that the processor has; 0: none
+ */
 struct x86_guest {
-	struct svm_vmcb vmcb;		/* a page of its own */
+	struct svm_vmcb vmcb;
 	struct x86_fpu fpu;
 	struct x86_vcpu vcpu;
 	struct layer_guest g;
-	int given;			/* the vector that the processor has; 0: none */
+	int given;
 };
 
 _Static_assert(sizeof(struct x86_guest) <= LAYER_GUEST_SIZE, "LAYER_GUEST_SIZE");
 _Static_assert(__builtin_offsetof(struct x86_guest, fpu) % 64 == 0, "as XSAVE wants it");
 
-/* What a core has of a CPU of Linux's that neither VMRUN nor VMLOAD switches. */
+/**
+ * struct x86_state - what a core has of a CPU of Linux's that neither VMRUN nor VMLOAD switches
+ * @fpu: its floating point
+ * @debug: DR0 to DR3
+ * @msrs: those of layer_params
+ */
 struct x86_state {
 	struct x86_fpu fpu;
 	u64 debug[4];
-	u64 msrs[LAYER_HOST_MSRS];	/* those of layer_params */
+	u64 msrs[LAYER_HOST_MSRS];
 };
 
-/*
- * A CPU of Linux's, with all that a core has of it while it is not at home.  @apic is its
- * local APIC: with pending interrupts and those in service where the hardware has them.
+/**
+ * struct x86_host - a CPU of Linux's, with all that a core has of it while it is not at home
+ * @vmcb: a page of its own
+ * @apic: and so is this: its local APIC, which Linux sees, with pending interrupts and those in
+ *	service where the hardware has them
+ * @state: what the core has besides
+ * @vcpu: what the core switches to
+ * @h: what is the same on all architectures
+ * @move: a copy
+ * @given: the vector that the processor has; 0: none
+ * @nmi: sent after it.  Any core sets it
+ * @held: levels that home has in service; its own
+ * @ended: those that can be ended there.  Any core sets a bit
+ * @step_at: it runs this instruction by itself; 0: it does not
+ * @step_register: which writes this one
+ * @step_flags: what it had in RFLAGS
+ * @step_debug: what it had in DR6
+ * @enters: it was about to enter the kernel, and has not run since
  */
 struct x86_host {
-	struct svm_vmcb vmcb;		/* a page of its own */
-	u8 apic[LAYER_PAGE];		/* and so is this: Linux sees it */
+	struct svm_vmcb vmcb;
+	u8 apic[LAYER_PAGE];
 	struct x86_state state;
 	struct x86_vcpu vcpu;
 	struct layer_host h;
-	struct layer_host_move move;	/* a copy */
-	unsigned int given;		/* the vector that the processor has; 0: none */
-	int nmi;			/* sent after it.  Any core sets it */
-	u32 held[LAYER_VECTORS / 32];	/* levels that home has in service; its own */
-	u32 ended[LAYER_VECTORS / 32];	/* those that can be ended there.  Any core sets a bit */
-	u64 step_at;			/* it runs this instruction by itself; 0: it does not */
-	u32 step_register;		/* which writes this one */
-	u64 step_flags, step_debug;	/* what it had in RFLAGS and DR6 */
-	int enters;			/* it was about to enter the kernel, and has not run since */
+	struct layer_host_move move;
+	unsigned int given;
+	int nmi;
+	u32 held[LAYER_VECTORS / 32];
+	u32 ended[LAYER_VECTORS / 32];
+	u64 step_at;
+	u32 step_register;
+	u64 step_flags, step_debug;
+	int enters;
 };
 
 _Static_assert(sizeof(struct x86_host) <= LAYER_HOST_SIZE, "LAYER_HOST_SIZE");
@@ -115,24 +150,36 @@ extern __visible struct x86_vcpu *layer_current;
 /* Where what each instance has for itself begins: layer.lds. */
 extern const u8 layer_image_data[];
 
-/* The physical address of something of the instance's own. */
+/**
+ * layer_physical() - the physical address of something of the instance's own
+ * @own: behind layer_image_data
+ */
 static inline u64 layer_physical(const void *own)
 {
 	return layer_params.own + ((u64)own - (u64)layer_image_data);
 }
 
-/* Where one of them is. */
+/**
+ * x86_guest() - what this architecture has of an RTOS
+ * @g: which
+ */
 static inline struct x86_guest *x86_guest(struct layer_guest *g)
 {
 	return (void *)g - __builtin_offsetof(struct x86_guest, g);
 }
 
+/**
+ * x86_host() - what this architecture has of a CPU of Linux's
+ * @h: which
+ */
 static inline struct x86_host *x86_host(struct layer_host *h)
 {
 	return (void *)h - __builtin_offsetof(struct x86_host, h);
 }
 
-/* The RTOS that has the core; NULL: Linux has it. */
+/**
+ * x86_current() - the RTOS that has the core; NULL: Linux has it
+ */
 static inline struct x86_guest *x86_current(void)
 {
 	return layer_current->guest;
@@ -141,9 +188,17 @@ static inline struct x86_guest *x86_current(void)
 /* entry.S */
 extern const u8 layer_stubs[];		/* LAYER_STUB_SIZE bytes a vector */
 #define LAYER_STUB_SIZE	16
-/* Let interrupts that are pending in: layer_interrupt() is called for each, until it says so. */
+
+/**
+ * layer_window() - let interrupts that are pending in
+ *
+ * layer_interrupt() is called for each, until it says so.
+ */
 void layer_window(void);
-/* The same, and wait for one. */
+
+/**
+ * layer_idle() - wait for an interrupt, and let it in as layer_window() does
+ */
 void layer_idle(void);
 
 /* Its caller, in entry.S, needs no register afterwards; in tests it is called from C. */
