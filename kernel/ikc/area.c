@@ -10,6 +10,13 @@ DECLARE_WAIT_QUEUE_HEAD(ikc_changed);
 DEFINE_MUTEX(ikc_attach_mutex);
 DEFINE_MUTEX(ikc_peers_mutex);
 
+/**
+ * ikc_area_map() - map the area's next chunk
+ * @physical: its address, as the table says; anything
+ *
+ * Context: may sleep; ikc_peers_mutex, or nobody else is there yet.
+ * Return: 0, -EPROTO or -ENOMEM.
+ */
 int ikc_area_map(u64 physical)
 {
 	struct ikc_heap *heap = &ikc_self.heap;
@@ -27,6 +34,12 @@ int ikc_area_map(u64 physical)
 	return 0;
 }
 
+/**
+ * ikc_area_use() - all kernels have mapped so many chunks: use them
+ * @chunks: how many
+ *
+ * Context: ikc_peers_mutex.
+ */
 void ikc_area_use(u32 chunks)
 {
 	struct ikc_heap *heap = &ikc_self.heap;
@@ -38,6 +51,12 @@ void ikc_area_use(u32 chunks)
 	wake_up_all(&ikc_changed);
 }
 
+/**
+ * ikc_area_follow() - not on the host: map what it added, use what all have mapped
+ *
+ * Context: may sleep; ikc_peers_mutex.
+ * Return: whether there was something to map, which the host wants to know.
+ */
 bool ikc_area_follow(void)
 {
 	struct ikc_area *area = ikc_self.area;
@@ -59,6 +78,11 @@ bool ikc_area_follow(void)
 	return heap->mapped > had;
 }
 
+/**
+ * ikc_area_unmap() - the area is gone for this kernel
+ *
+ * Context: may sleep; nobody uses it.
+ */
 void ikc_area_unmap(void)
 {
 	struct ikc_heap *heap = &ikc_self.heap;

@@ -47,6 +47,9 @@
 /* the same */
 #define smp_store_release(ptr, value)	__atomic_store_n(ptr, value, __ATOMIC_RELEASE)
 
+/**
+ * ikc_full_barrier() - what the kernel calls smp_mb()
+ */
 static inline void ikc_full_barrier(void)
 {
 #if defined(__x86_64__)
@@ -57,9 +60,10 @@ static inline void ikc_full_barrier(void)
 #endif
 }
 
-/*
- * The kernel's read-modify-writes are full barriers, C's are not: on arm64 what
- * comes behind one may be done before its store (ldaxr, stlxr).
+/**
+ * ikc_barrier_after_rmw() - make C's read-modify-write as full a barrier as the kernel's
+ *
+ * On arm64 what comes behind C's may be done before its store (ldaxr, stlxr).
  */
 static inline void ikc_barrier_after_rmw(void)
 {

@@ -34,6 +34,17 @@ static void ikc_attach_announce(struct ikc_kernel *me)
 	smp_store_release(&me->ready, ikc_self.life);
 }
 
+/**
+ * ikc_attach_as() - ikc_attach() of a kernel that does not believe the area
+ * @physical: of its first chunk
+ * @number: this kernel's
+ * @life: of it, not 0
+ * @facts: what it believes of all kernels; NULL: the area's
+ * @owner: as for ikc_attach()
+ *
+ * Context: may sleep.
+ * Return: as ikc_attach().
+ */
 int ikc_attach_as(u64 physical, u32 number, u32 life, const struct ikc_facts *facts,
 		  struct module *owner)
 {

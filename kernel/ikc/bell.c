@@ -76,16 +76,34 @@ static const struct ikc_arch_bell_user ikc_bell_arch_user = {
 	.moved	= ikc_bell_moved,
 };
 
+/**
+ * ikc_bells_count() - how many queue bells there are
+ *
+ * Context: any.
+ */
 unsigned int ikc_bells_count(void)
 {
 	return ikc_bell_count - 1;
 }
 
+/**
+ * ikc_bells_get() - where a queue bell is
+ * @bell: counted from 0
+ *
+ * Context: any.
+ * Return: a SHIMOS_BELL, or 0.
+ */
 u64 ikc_bells_get(unsigned int bell)
 {
 	return ikc_arch_bell_get(bell + 1);
 }
 
+/**
+ * ikc_bells_listen() - who hears of queue bells from now on
+ * @queues: NULL: nobody
+ *
+ * Context: may sleep, until nobody is in a callback.
+ */
 void ikc_bells_listen(const struct ikc_bell_queues *queues)
 {
 	mutex_lock(&ikc_bell_mutex);
@@ -136,6 +154,12 @@ bool ikc_bell_ring(u64 place)
 }
 EXPORT_SYMBOL_GPL(ikc_bell_ring);
 
+/**
+ * ikc_bells_init() - make this kernel's bells: one for control, one for queues a CPU
+ *
+ * Context: may sleep; once, at module load.
+ * Return: 0 or an error; then there is none.
+ */
 int ikc_bells_init(void)
 {
 	unsigned int bells = min_t(unsigned int, num_online_cpus(), IKC_MAX_BELLS), queue;
@@ -148,6 +172,11 @@ int ikc_bells_init(void)
 	return ikc_arch_bells_init(ikc_bell_count, &ikc_bell_arch_user);
 }
 
+/**
+ * ikc_bells_exit() - give them back
+ *
+ * Context: may sleep.
+ */
 void ikc_bells_exit(void)
 {
 	ikc_arch_bells_exit();

@@ -33,6 +33,13 @@ void *ikc_alloc(size_t size)
 }
 EXPORT_SYMBOL_GPL(ikc_alloc);
 
+/**
+ * ikc_alloc_wait() - ikc_alloc() that waits until the host has added memory
+ * @size: bytes
+ *
+ * Context: may sleep.
+ * Return: as ikc_alloc().
+ */
 void *ikc_alloc_wait(size_t size)
 {
 	void *block = ikc_alloc(size);

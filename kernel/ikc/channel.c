@@ -14,6 +14,7 @@
 #include <shimos/compat.h>
 #include <shimos/complaint.h>
 
+#include "channel.h"
 #include "local.h"
 
 struct ikc_channel {
@@ -334,7 +335,6 @@ int ikc_channel_connect(struct ikc_channel *ch, struct ikc_connect *arg,
 	return ret;
 }
 
-/* The last reference to the file is gone, and with it all mappings. */
 void ikc_channel_free(struct ikc_channel *ch)
 {
 	struct eventfd_ctx *eventfd = rcu_access_pointer(ch->eventfd);

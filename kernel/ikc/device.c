@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 #include <shimos/door.h>
 
+#include "channel.h"
 #include "local.h"
 
 /* An open /dev/ikc. */
@@ -217,11 +218,22 @@ static struct miscdevice ikc_device = {
 	.fops	= &ikc_device_fops,
 };
 
+/**
+ * ikc_device_init() - let programs use IKC
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
 int ikc_device_init(void)
 {
 	return misc_register(&ikc_device);
 }
 
+/**
+ * ikc_device_exit() - take the device away
+ *
+ * Context: may sleep; nobody has it open.
+ */
 void ikc_device_exit(void)
 {
 	misc_deregister(&ikc_device);

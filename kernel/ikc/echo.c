@@ -107,6 +107,12 @@ static int ikc_echo_main(void *data)
 	return 0;
 }
 
+/**
+ * ikc_echo_init() - answer pings
+ *
+ * Context: may sleep; this kernel takes part.
+ * Return: 0 or an error; then nothing is left.
+ */
 int ikc_echo_init(void)
 {
 	struct echo *echo = kmalloc(sizeof(*echo), GFP_KERNEL);
@@ -129,6 +135,11 @@ int ikc_echo_init(void)
 	return ret;
 }
 
+/**
+ * ikc_echo_exit() - answer no more
+ *
+ * Context: may sleep.
+ */
 void ikc_echo_exit(void)
 {
 	if (!ikc_echo_thread)

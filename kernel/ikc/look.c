@@ -8,6 +8,7 @@
  */
 #include <linux/sched.h>
 
+#include "channel.h"
 #include "local.h"
 
 static u32 ikc_look_present;		/* bitmap: it exists; under ikc_peers_mutex */
@@ -131,11 +132,22 @@ unlock:
 	wake_up_all(&ikc_changed);
 }
 
+/**
+ * ikc_look_also() - the host's part of each look
+ * @update: called with ikc_peers_mutex; may sleep
+ *
+ * Context: any; before ikc_look_init().
+ */
 void ikc_look_also(void (*update)(void))
 {
 	ikc_look_host = update;
 }
 
+/**
+ * ikc_look_init() - look at the table from now on, and publish this kernel's bells
+ *
+ * Context: may sleep; this kernel is attached, and nobody knows.
+ */
 void ikc_look_init(void)
 {
 	unsigned int bell;
@@ -148,7 +160,11 @@ void ikc_look_init(void)
 		ikc_look_moved(bell, ikc_bells_get(bell));
 }
 
-/* This kernel leaves: forget all others. */
+/**
+ * ikc_look_exit() - this kernel leaves: forget all others
+ *
+ * Context: may sleep.
+ */
 void ikc_look_exit(void)
 {
 	unsigned int kernel;

@@ -364,6 +364,8 @@ static u64 ikc_peer_layers_bell(u64 place)
 
 /**
  * ikc_peer_move_bell() - one that shares a CPU with the host shares another
+ * @kernel: which
+ * @place: a SHIMOS_BELL of the layer
  *
  * Context: may sleep.  On return nobody of this kernel rings it where it was.
  */

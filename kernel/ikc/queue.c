@@ -35,6 +35,13 @@ static struct ikc_queue *ikc_queue_held(unsigned int number)
 					 lockdep_is_held(&ikc_peers_mutex));
 }
 
+/**
+ * ikc_queue_rang() - a kernel rang for a queue
+ * @kernel: which
+ * @number: of the queue
+ *
+ * Context: RCU; interrupt.
+ */
 void ikc_queue_rang(unsigned int kernel, unsigned int number)
 {
 	struct ikc_queue *queue = rcu_dereference(ikc_queues[number]);
@@ -76,7 +83,13 @@ static void ikc_queue_remove_sender(struct ikc_queue *queue, unsigned int kernel
 		ikc_rx_destroy(rx);
 }
 
-/* A kernel came or went.  What a dead one had sent and nobody read is gone. */
+/**
+ * ikc_queues_peer() - a kernel came or went
+ * @kernel: which
+ * @up: it came.  What a dead one had sent and nobody read is gone
+ *
+ * Context: may sleep; ikc_peers_mutex.
+ */
 void ikc_queues_peer(unsigned int kernel, bool up)
 {
 	unsigned int number;
@@ -98,7 +111,12 @@ void ikc_queues_peer(unsigned int kernel, bool up)
 	}
 }
 
-/* A kernel does not exist any more; it had been reported down. */
+/**
+ * ikc_queues_gone() - a kernel does not exist any more; it had been reported down
+ * @kernel: which
+ *
+ * Context: may sleep; ikc_peers_mutex.
+ */
 void ikc_queues_gone(unsigned int kernel)
 {
 	unsigned int number;
@@ -112,6 +130,11 @@ void ikc_queues_gone(unsigned int kernel)
 	}
 }
 
+/**
+ * ikc_queues_changed() - what failed before may succeed now: tell all readers
+ *
+ * Context: may sleep; ikc_peers_mutex.
+ */
 void ikc_queues_changed(void)
 {
 	unsigned int number;
@@ -125,7 +148,11 @@ void ikc_queues_changed(void)
 	}
 }
 
-/* Broken rings whose writer has let go are made anew, for the next writer. */
+/**
+ * ikc_queues_update() - make broken rings whose writer has let go anew, for the next writer
+ *
+ * Context: may sleep; ikc_peers_mutex.
+ */
 void ikc_queues_update(void)
 {
 	unsigned int number, kernel;
@@ -145,6 +172,17 @@ void ikc_queues_update(void)
 	}
 }
 
+/**
+ * ikc_queue_open_any() - read a queue with messages of any kind
+ * @number: of the queue, below IKC_QUEUES
+ * @slots: of each sender's ring; 0: none
+ * @slot_size: bytes, with the slot's header
+ * @ops: what its reader wants to hear
+ * @context: handed to @ops
+ *
+ * Context: may sleep.
+ * Return: as ikc_queue_open().
+ */
 int ikc_queue_open_any(unsigned int number, u32 slots, u32 slot_size,
 		       const struct ikc_queue_ops *ops, void *context)
 {
@@ -209,6 +247,12 @@ void ikc_queue_close(unsigned int number)
 }
 EXPORT_SYMBOL_GPL(ikc_queue_close);
 
+/**
+ * ikc_queue_close_any() - the counterpart of ikc_queue_open_any()
+ * @number: of the queue
+ *
+ * Context: may sleep.  No callback runs any more when it returns.
+ */
 void ikc_queue_close_any(unsigned int number)
 {
 	struct ikc_queue *queue;
@@ -299,6 +343,17 @@ static int ikc_queue_receive(unsigned int number, void *data, u32 size, u32 *len
 	return ret;
 }
 
+/**
+ * ikc_receive() - take a message of any kind out of a queue
+ * @number: of the queue
+ * @data: gets it
+ * @size: of @data, bytes
+ * @len: gets the message's bytes
+ * @sender: gets who sent it
+ *
+ * Context: any but NMI.
+ * Return: as ikc_read().
+ */
 int ikc_receive(unsigned int number, void *data, u32 size, u32 *len, unsigned int *sender)
 {
 	return ikc_queue_receive(number, data, size, len, sender, NULL);

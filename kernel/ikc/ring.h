@@ -28,7 +28,12 @@
 #include "shimos_ikc.h"
 #endif
 
-/* Only a hint: have the line here and writable when the store comes. */
+/**
+ * ikc_prefetch_write() - have a line here and writable when the store comes
+ * @ptr: in it
+ *
+ * Only a hint.
+ */
 static inline void ikc_prefetch_write(const void *ptr)
 {
 #if defined(IKC_MODEL)
@@ -46,33 +51,67 @@ static inline void ikc_prefetch_write(const void *ptr)
 #define IKC_SLOT_HEADER		sizeof(struct ikc_slot)
 #define IKC_AHEAD		8	/* slots, see ikc_ring_write() */
 
-/* The producer's own memory. */
+/**
+ * struct ikc_producer - the producer's own memory
+ * @ring: the shared one
+ * @slot: for position @head
+ * @end: behind the last slot
+ * @head: packets written
+ * @limit: @head may go up to here
+ * @notified: @head at the last ikc_must_ring()
+ * @rung: how often the consumer wanted the doorbell
+ * @saved: how often it did not
+ * @full: how often there was no room
+ * @slots: how many
+ * @slot_size: bytes, with the slot's header
+ * @ahead: bytes, see ikc_ring_write()
+ * @broken: the consumer wrote nonsense
+ */
 struct ikc_producer {
 	struct ikc_ring *ring;
-	struct ikc_slot *slot, *end;	/* for position head; behind the last */
-	__u64 head;			/* packets written */
-	__u64 limit;			/* head may go up to here */
-	__u64 notified;			/* head at the last ikc_must_ring() */
-	__u64 rung, saved, full;	/* statistics */
+	struct ikc_slot *slot, *end;
+	__u64 head;
+	__u64 limit;
+	__u64 notified;
+	__u64 rung, saved, full;
 	__u32 slots, slot_size;
-	__u32 ahead;			/* bytes, see ikc_ring_write() */
-	int broken;			/* the consumer wrote nonsense */
+	__u32 ahead;
+	int broken;
 };
 
-/* The consumer's own memory. */
+/**
+ * struct ikc_consumer - the consumer's own memory
+ * @ring: the shared one
+ * @slot: for position @tail
+ * @end: behind the last slot
+ * @tail: packets read
+ * @published: @tail as the producer may know it
+ * @slots: how many
+ * @slot_size: bytes, with the slot's header
+ * @batch: publish after so many
+ * @bad_seq: what made it broken
+ * @broken: the producer wrote nonsense
+ * @ring_back: the producer waits for the room made
+ */
 struct ikc_consumer {
 	struct ikc_ring *ring;
-	struct ikc_slot *slot, *end;	/* for position tail; behind the last */
-	__u64 tail;			/* packets read */
-	__u64 published;		/* tail as the producer may know it */
+	struct ikc_slot *slot, *end;
+	__u64 tail;
+	__u64 published;
 	__u32 slots, slot_size;
-	__u32 batch;			/* publish after so many */
-	__u32 bad_seq;			/* what made it broken */
-	int broken;			/* the producer wrote nonsense */
-	int ring_back;			/* the producer waits for the room made */
+	__u32 batch;
+	__u32 bad_seq;
+	int broken;
+	int ring_back;
 };
 
-/* Bytes that a ring takes; 0 if there is no such ring. */
+/**
+ * ikc_ring_bytes() - bytes that a ring takes
+ * @slots: how many; anything
+ * @slot_size: bytes; anything
+ *
+ * Return: bytes; 0: there is no such ring.
+ */
 static inline __u64 ikc_ring_bytes(__u32 slots, __u32 slot_size)
 {
 	if (slots < IKC_MIN_SLOTS || slots > 1U << 24 ||
@@ -82,31 +121,53 @@ static inline __u64 ikc_ring_bytes(__u32 slots, __u32 slot_size)
 	return IKC_RING_HEADER + (__u64)slots * slot_size;
 }
 
-/* The largest number of slots for which a ring fits into @bytes. */
+/**
+ * ikc_ring_fit() - the largest number of slots for which a ring fits
+ * @bytes: into this memory
+ * @slot_size: bytes
+ */
 static inline __u32 ikc_ring_fit(__u64 bytes, __u32 slot_size)
 {
 	return bytes < IKC_RING_HEADER ? 0 : (bytes - IKC_RING_HEADER) / slot_size;
 }
 
+/**
+ * ikc_first_slot() - where the slots begin
+ * @ring: the shared one
+ */
 static inline struct ikc_slot *ikc_first_slot(struct ikc_ring *ring)
 {
 	return (struct ikc_slot *)((char *)ring + IKC_RING_HEADER);
 }
 
+/**
+ * ikc_slot_after() - the slot that is some slots further
+ * @slot: from here
+ * @bytes: of those slots; the caller wraps around
+ */
 static inline struct ikc_slot *ikc_slot_after(struct ikc_slot *slot, __u64 bytes)
 {
 	return (struct ikc_slot *)((char *)slot + bytes);
 }
 
-/* Is @a in [from, to)?  Positions never wrap, what a peer wrote may be anything. */
+/**
+ * ikc_within() - is a position in [from, to)?
+ * @a: what a peer wrote; anything
+ * @from: the first one
+ * @to: behind the last one
+ *
+ * Positions never wrap.
+ */
 static inline bool ikc_within(__u64 a, __u64 from, __u64 to)
 {
 	return a - from < to - from;
 }
 
-/*
- * Make a ring in memory of ikc_ring_bytes(), all zero, that only the consumer
- * knows yet.
+/**
+ * ikc_ring_init() - make a ring that only the consumer knows yet
+ * @ring: memory of ikc_ring_bytes(), all zero
+ * @slots: how many
+ * @slot_size: bytes
  */
 static inline void ikc_ring_init(struct ikc_ring *ring, __u32 slots, __u32 slot_size)
 {
@@ -117,6 +178,13 @@ static inline void ikc_ring_init(struct ikc_ring *ring, __u32 slots, __u32 slot_
 	ring->room_event = ~0ULL;	/* nobody waits */
 }
 
+/**
+ * ikc_consumer_init() - read a ring from its beginning
+ * @c: the reader's own
+ * @ring: of ikc_ring_init()
+ * @slots: as there, for the ring is not trusted any more
+ * @slot_size: as there
+ */
 static inline void ikc_consumer_init(struct ikc_consumer *c, struct ikc_ring *ring,
 				     __u32 slots, __u32 slot_size)
 {
@@ -129,9 +197,11 @@ static inline void ikc_consumer_init(struct ikc_consumer *c, struct ikc_ring *ri
 	c->batch = slots / 4 ? slots / 4 : 1;
 }
 
-/*
- * Find where an earlier producer has stopped: all it wrote behind the consumer's
- * published position still carries its number.
+/**
+ * ikc_resume() - find where an earlier producer has stopped
+ * @p: for a ring that fits
+ *
+ * All it wrote behind the consumer's published position still carries its number.
  */
 static inline void ikc_resume(struct ikc_producer *p)
 {
@@ -156,9 +226,13 @@ static inline void ikc_resume(struct ikc_producer *p)
 	p->full = READ_ONCE(p->ring->full);
 }
 
-/*
- * Start writing to a ring of which @bytes are mapped, where the last one who did
- * so stopped.  0, or -EPROTO if it is none or does not fit.
+/**
+ * ikc_producer_init() - start writing to a ring, where the last one who did so stopped
+ * @p: the writer's own
+ * @ring: the shared one
+ * @bytes: so many of it are mapped
+ *
+ * Return: 0; -EPROTO: it is no ring, or does not fit.
  */
 static inline int ikc_producer_init(struct ikc_producer *p, struct ikc_ring *ring,
 				    __u64 bytes)
@@ -180,13 +254,21 @@ static inline int ikc_producer_init(struct ikc_producer *p, struct ikc_ring *rin
 	return 0;
 }
 
-/* Largest message. */
+/**
+ * ikc_slot_room() - bytes of the largest message
+ * @slot_size: bytes, with the slot's header
+ */
 static inline __u32 ikc_slot_room(__u32 slot_size)
 {
 	return slot_size - IKC_SLOT_HEADER;
 }
 
-/* Learn how far the consumer is.  -EAGAIN: no room, -EBADMSG: nonsense, for ever. */
+/**
+ * ikc_find_room() - learn how far the consumer is
+ * @p: the writer's own
+ *
+ * Return: 0; -EAGAIN: no room; -EBADMSG: nonsense, for ever.
+ */
 static inline int ikc_find_room(struct ikc_producer *p)
 {
 	/* pairs with the release in ikc_publish(): the slots are free to write */
@@ -200,7 +282,10 @@ static inline int ikc_find_room(struct ikc_producer *p)
 	return p->head == p->limit ? -EAGAIN : 0;
 }
 
-/* Is there room for a packet? */
+/**
+ * ikc_has_room() - is there room for a packet?
+ * @p: the writer's own
+ */
 static inline bool ikc_has_room(struct ikc_producer *p)
 {
 	return p->head != p->limit || !ikc_find_room(p);
@@ -208,15 +293,19 @@ static inline bool ikc_has_room(struct ikc_producer *p)
 
 /**
  * ikc_ring_write() - put a message into the ring
+ * @p: the writer's own
+ * @data: the message
+ * @len: its bytes
  *
  * The consumer can see it at once; ikc_must_ring() says whether it sleeps.
- * Returns 0, -EAGAIN if the ring is full, -EMSGSIZE, or -EBADMSG if the consumer
- * wrote nonsense and the ring is of no use any more.
  *
- * The slots to come are still in the consumer's cache.  To take one over only when
- * it is written costs a stall each; so it is asked for early, as many slots ahead
- * as were written at once the last time: who writes single packets to a consumer
- * that keeps up would only have them taken away again.
+ * The slots to come are still in the consumer's cache.  To take one over only when it is written
+ * costs a stall each; so it is asked for early, as many slots ahead as were written at once the
+ * last time: who writes single packets to a consumer that keeps up would only have them taken
+ * away again.
+ *
+ * Return: 0; -EAGAIN: the ring is full; -EMSGSIZE; -EBADMSG: the consumer wrote nonsense, and
+ * the ring is of no use any more.
  */
 static inline int ikc_ring_write(struct ikc_producer *p, const void *data, __u32 len)
 {
@@ -246,9 +335,11 @@ static inline int ikc_ring_write(struct ikc_producer *p, const void *data, __u32
 	return 0;
 }
 
-/*
- * After one or several writes: does the consumer want the doorbell?  Each wish is
- * granted once.
+/**
+ * ikc_must_ring() - after one or several writes: does the consumer want the doorbell?
+ * @p: the writer's own
+ *
+ * Each wish is granted once.
  */
 static inline bool ikc_must_ring(struct ikc_producer *p)
 {
@@ -269,9 +360,12 @@ static inline bool ikc_must_ring(struct ikc_producer *p)
 	return ring;
 }
 
-/*
- * The ring is full and the producer wants to sleep.  True: it may, the doorbell
- * will ring when half of the ring is free.  False: there is room after all.
+/**
+ * ikc_wait_for_room() - the ring is full and the producer wants to sleep
+ * @p: the writer's own
+ *
+ * Return: true: it may, the doorbell will ring when half of the ring is free; false: there is
+ * room after all.
  */
 static inline bool ikc_wait_for_room(struct ikc_producer *p)
 {
@@ -281,7 +375,12 @@ static inline bool ikc_wait_for_room(struct ikc_producer *p)
 	return ikc_find_room(p) == -EAGAIN;
 }
 
-/* Has the producer written the slot that is next? */
+/**
+ * ikc_ready() - has the producer written the slot that is next?
+ * @c: the reader's own
+ *
+ * Return: 1, 0, or -EBADMSG: nonsense, for ever.
+ */
 static inline int ikc_ready(struct ikc_consumer *c)
 {
 	/* pairs with the release in ikc_ring_write() */
@@ -296,7 +395,10 @@ static inline int ikc_ready(struct ikc_consumer *c)
 	return -EBADMSG;
 }
 
-/* Give the slots that were read back; see whether the producer waits for them. */
+/**
+ * ikc_publish() - give the slots that were read back; see whether the producer waits for them
+ * @c: the reader's own
+ */
 static inline void ikc_publish(struct ikc_consumer *c)
 {
 	__u64 from = c->published;
@@ -313,11 +415,13 @@ static inline void ikc_publish(struct ikc_consumer *c)
 
 /**
  * ikc_ring_read() - take the next message out of the ring
- * @data: room for @size bytes
- * @len: its length
+ * @c: the reader's own
+ * @data: gets it
+ * @size: of @data, bytes
+ * @len: gets the message's bytes
  *
- * Returns 0, -EAGAIN if there is none, -EMSGSIZE if it is larger than @size (it
- * stays), or -EBADMSG if the producer wrote nonsense: then for ever.
+ * Return: 0; -EAGAIN: there is none; -EMSGSIZE: it is larger than @size, and stays; -EBADMSG:
+ * the producer wrote nonsense: then for ever.
  */
 static inline int ikc_ring_read(struct ikc_consumer *c, void *data, __u32 size, __u32 *len)
 {
@@ -352,9 +456,12 @@ static inline int ikc_ring_read(struct ikc_consumer *c, void *data, __u32 size, 
 	return 0;
 }
 
-/*
- * The consumer wants to sleep.  True: it may, the doorbell will ring with the
- * next packet.  False: there is one already (or nonsense).
+/**
+ * ikc_arm() - the consumer wants to sleep
+ * @c: the reader's own
+ *
+ * Return: true: it may, the doorbell will ring with the next packet; false: there is one
+ * already, or nonsense.
  */
 static inline bool ikc_arm(struct ikc_consumer *c)
 {
@@ -364,7 +471,10 @@ static inline bool ikc_arm(struct ikc_consumer *c)
 	return !c->broken && !ikc_ready(c);
 }
 
-/* Did reading make room for which the producer waits?  Then ring it. */
+/**
+ * ikc_must_ring_back() - did reading make room for which the producer waits?  Then ring it
+ * @c: the reader's own
+ */
 static inline bool ikc_must_ring_back(struct ikc_consumer *c)
 {
 	bool ring = c->ring_back;

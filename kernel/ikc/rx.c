@@ -20,6 +20,16 @@ static u32 ikc_rx_granule(unsigned int sender, unsigned int queue)
 					   max_t(u32, IKC_RING_ALIGN, ikc_peer_page(sender));
 }
 
+/**
+ * ikc_rx_create() - make a ring that nobody knows yet
+ * @sender: who shall write to it
+ * @queue: for which
+ * @slots: how many
+ * @slot_size: bytes, with the slot's header
+ *
+ * Context: may sleep; ikc_peers_mutex.
+ * Return: the reading end, or -ENOMEM.
+ */
 struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 			     u32 slot_size)
 {
@@ -47,9 +57,14 @@ struct ikc_rx *ikc_rx_create(unsigned int sender, unsigned int queue, u32 slots,
 	return rx;
 }
 
-/*
- * Name it in its port.  Last, for its sender may write and ring at once: whoever is
- * called then must find it, as no other packet will ring before that one is read.
+/**
+ * ikc_rx_publish() - name it in its port
+ * @rx: of ikc_rx_create()
+ *
+ * Last, for its sender may write and ring at once: whoever is called then must find it, as no
+ * other packet will ring before that one is read.
+ *
+ * Context: ikc_peers_mutex.
  */
 void ikc_rx_publish(struct ikc_rx *rx)
 {
@@ -86,6 +101,12 @@ static void ikc_rx_free(struct ikc_rx *rx)
 	kfree(rx);
 }
 
+/**
+ * ikc_rx_attached() - does the sender use it?
+ * @rx: published
+ *
+ * Context: any.
+ */
 bool ikc_rx_attached(const struct ikc_rx *rx)
 {
 	/* pairs with the releases in tx.c: what was written to the ring is there */
@@ -93,6 +114,12 @@ bool ikc_rx_attached(const struct ikc_rx *rx)
 	       rx->offset;
 }
 
+/**
+ * ikc_rx_destroy() - read it no more; it is freed when the sender lets go
+ * @rx: nobody else uses it
+ *
+ * Context: ikc_peers_mutex.
+ */
 void ikc_rx_destroy(struct ikc_rx *rx)
 {
 	struct ikc_port *port = ikc_port(ikc_self.number, rx->sender, rx->queue);
@@ -109,7 +136,11 @@ void ikc_rx_destroy(struct ikc_rx *rx)
 	}
 }
 
-/* ikc_peers_mutex: free what the senders have let go. */
+/**
+ * ikc_rx_update() - free what the senders have let go
+ *
+ * Context: ikc_peers_mutex.
+ */
 void ikc_rx_update(void)
 {
 	struct ikc_rx *rx, *next;
@@ -122,7 +153,11 @@ void ikc_rx_update(void)
 	}
 }
 
-/* This kernel leaves; the host takes the blocks back. */
+/**
+ * ikc_rx_exit() - this kernel leaves; the host takes the blocks back
+ *
+ * Context: nobody else is there any more.
+ */
 void ikc_rx_exit(void)
 {
 	struct ikc_rx *rx, *next;
@@ -133,6 +168,13 @@ void ikc_rx_exit(void)
 	}
 }
 
+/**
+ * ikc_rx_break() - the sender wrote what cannot be: say so, read no more
+ * @rx: its reader's lock is held
+ * @why: what it sent, for the log
+ *
+ * Context: any but NMI.
+ */
 void ikc_rx_break(struct ikc_rx *rx, const char *why)
 {
 	rx->ring.broken = 1;
@@ -143,6 +185,12 @@ void ikc_rx_break(struct ikc_rx *rx, const char *why)
 		rx->queue, rx->sender, why, rx->ring.tail);
 }
 
+/**
+ * ikc_rx_broken() - ikc_rx_break() for what the ring code found
+ * @rx: its reader's lock is held
+ *
+ * Context: any but NMI.
+ */
 void ikc_rx_broken(struct ikc_rx *rx)
 {
 	ikc_rx_break(rx, "a sequence number or length out of range");

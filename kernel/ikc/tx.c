@@ -12,7 +12,14 @@
 /* All writing ends to one kernel; made when first needed, kept until detach. */
 static struct ikc_tx *ikc_tx_table[IKC_MAX_KERNELS];
 
-/* The end for a queue of a kernel that is up, or NULL.  Any context. */
+/**
+ * ikc_tx_find() - the writing end for a queue of a kernel
+ * @kernel: below IKC_MAX_KERNELS
+ * @queue: below IKC_QUEUES
+ *
+ * Context: any.
+ * Return: it, or NULL: the kernel was never up.
+ */
 struct ikc_tx *ikc_tx_find(unsigned int kernel, unsigned int queue)
 {
 	/* pairs with the release in ikc_tx_prepare() */
@@ -21,7 +28,13 @@ struct ikc_tx *ikc_tx_find(unsigned int kernel, unsigned int queue)
 	return table ? &table[queue] : NULL;
 }
 
-/* ikc_peers_mutex: @kernel is up for the first time. */
+/**
+ * ikc_tx_prepare() - a kernel is up, maybe for the first time: make all its ends
+ * @kernel: which
+ *
+ * Context: may sleep; ikc_peers_mutex.
+ * Return: 0 or -ENOMEM.
+ */
 int ikc_tx_prepare(unsigned int kernel)
 {
 	struct ikc_tx *table;
@@ -40,6 +53,13 @@ int ikc_tx_prepare(unsigned int kernel)
 	return 0;
 }
 
+/**
+ * ikc_tx_open() - is a kernel up, and has it named a ring to a queue for this kernel?
+ * @kernel: which
+ * @queue: of that kernel
+ *
+ * Context: any.
+ */
 bool ikc_tx_open(unsigned int kernel, unsigned int queue)
 {
 	struct ikc_port *port = ikc_port(kernel, ikc_self.number, queue);
@@ -63,9 +83,15 @@ int ikc_queue_wait(unsigned int kernel, unsigned int queue, unsigned int timeout
 }
 EXPORT_SYMBOL_GPL(ikc_queue_wait);
 
-/*
- * Take the ring that the receiver has named.  Caller holds tx->lock.  -ENOTCONN:
- * it has named none; -EPROTO: what it named is no ring.
+/**
+ * ikc_tx_attach() - take the ring that the receiver has named
+ * @tx: of ikc_tx_find(), not attached
+ * @kernel: the receiver
+ * @queue: of it
+ * @user: the program that it is for; NULL: the kernel
+ *
+ * Context: any but NMI; @tx->lock is held.
+ * Return: 0; -ENOTCONN: it has named none; -EPROTO: what it named is no ring.
  */
 int ikc_tx_attach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue,
 		  struct ikc_channel *user)
@@ -109,7 +135,14 @@ let_go:
 	return ret;
 }
 
-/* No program maps it any more. */
+/**
+ * ikc_tx_detach() - let go of it
+ * @tx: attached or not; no program maps it any more
+ * @kernel: the receiver
+ * @queue: of it
+ *
+ * Context: any but NMI.
+ */
 void ikc_tx_detach(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
 {
 	struct ikc_port *port = ikc_port(kernel, ikc_self.number, queue);
@@ -135,7 +168,11 @@ static bool ikc_tx_is_stale(const struct ikc_tx *tx, unsigned int kernel, unsign
 	       READ_ONCE(ikc_port(kernel, ikc_self.number, queue)->ring);
 }
 
-/* ikc_peers_mutex: let go of rings that are closed; channels do it themselves. */
+/**
+ * ikc_tx_update() - let go of rings that are closed; channels do it themselves
+ *
+ * Context: ikc_peers_mutex.
+ */
 void ikc_tx_update(void)
 {
 	unsigned int kernel, queue;
@@ -149,7 +186,12 @@ void ikc_tx_update(void)
 		}
 }
 
-/* ikc_peers_mutex: @kernel is gone. */
+/**
+ * ikc_tx_detach_all() - a kernel is gone: let go of its rings, but for programs'
+ * @kernel: which
+ *
+ * Context: ikc_peers_mutex.
+ */
 void ikc_tx_detach_all(unsigned int kernel)
 {
 	unsigned int queue;
@@ -162,6 +204,11 @@ void ikc_tx_detach_all(unsigned int kernel)
 	}
 }
 
+/**
+ * ikc_tx_exit() - free all ends
+ *
+ * Context: may sleep; nobody writes any more.
+ */
 void ikc_tx_exit(void)
 {
 	unsigned int kernel;
@@ -257,6 +304,16 @@ unlock:
 	return ret;
 }
 
+/**
+ * ikc_send() - put a message of any kind into a queue
+ * @kernel: whose
+ * @queue: which
+ * @data: the message
+ * @len: its bytes
+ *
+ * Context: any but NMI.
+ * Return: as ikc_write(); -EMSGSIZE: it does not fit into a slot.
+ */
 int ikc_send(unsigned int kernel, unsigned int queue, const void *data, u32 len)
 {
 	return ikc_tx_send(kernel, queue, data, len, 0);

@@ -36,182 +36,394 @@ struct ikc_queue_ops {
 	void (*changed)(void *context);
 };
 
-/*
- * Read queue @queue (0 to IKC_FIRST_CHANNEL - 1) of this kernel: every other
- * kernel gets a ring of @slots packets to it, or none if @slots is 0: then the queue
- * is a doorbell only, for ikc_ring().  May sleep.  -EBUSY: somebody does already,
- * -EINVAL, -ENOMEM, -ENODEV: this kernel takes no part in IKC.
+/**
+ * ikc_queue_open() - read a queue of this kernel
+ * @queue: 0 to IKC_FIRST_CHANNEL - 1
+ * @slots: packets of the ring that every other kernel gets to it; 0: none, the queue is a
+ *	doorbell only, for ikc_ring()
+ * @ops: what its reader wants to hear
+ * @context: handed to @ops
+ *
+ * Context: may sleep.
+ * Return: 0; -EBUSY: somebody does already; -EINVAL, -ENOMEM; -ENODEV: this kernel takes no part
+ * in IKC.
  */
 int ikc_queue_open(unsigned int queue, unsigned int slots,
 		   const struct ikc_queue_ops *ops, void *context);
-/* Returns when no callback runs any more.  May sleep. */
+
+/**
+ * ikc_queue_close() - read it no more
+ * @queue: of ikc_queue_open()
+ *
+ * Context: may sleep.  No callback runs any more when it returns.
+ */
 void ikc_queue_close(unsigned int queue);
 
-/*
- * Wait until @kernel is up and reads its queue @queue.  May sleep.  0, -ETIME,
- * -EINTR, -EINVAL or -ENODEV.
+/**
+ * ikc_queue_wait() - wait until a kernel is up and reads a queue
+ * @kernel: which
+ * @queue: of that kernel
+ * @timeout_ms: how long, in milliseconds
+ *
+ * Context: may sleep.
+ * Return: 0, -ETIME, -EINTR, -EINVAL or -ENODEV.
  */
 int ikc_queue_wait(unsigned int kernel, unsigned int queue, unsigned int timeout_ms);
 
 /**
- * ikc_write() - put a packet into queue @queue of @kernel
+ * ikc_write() - put a packet into another kernel's queue
+ * @pkt: the packet; with IKC_DATA_SHARED the block at @pkt->data changes hands: it is the
+ *	receiver's if this returns 0
+ * @kernel: whose queue
+ * @queue: which
  *
- * Any context but NMI; senders of this kernel may compete.  With IKC_DATA_SHARED
- * the block at pkt->data changes hands: it is the receiver's if this returns 0.
- * Nobody is woken: see ikc_notify().
+ * Senders of this kernel may compete.  Nobody is woken: see ikc_notify().
  *
- * Returns 0; -EINVAL: no such kernel or queue, bad flags; -ENXIO: no such kernel
- * now; -EHOSTDOWN: it does not run; -ENOTCONN: nobody reads that queue there;
- * -EAGAIN: the queue is full; -EBADMSG: the reader wrote nonsense into it;
- * -EPERM, -EFAULT, -EALREADY: the block is not this kernel's to give.
+ * Context: any but NMI.
+ * Return: 0; -EINVAL: no such kernel or queue, bad flags; -ENXIO: no such kernel now;
+ * -EHOSTDOWN: it does not run; -ENOTCONN: nobody reads that queue there; -EAGAIN: the queue is
+ * full; -EBADMSG: the reader wrote nonsense into it; -EPERM, -EFAULT, -EALREADY: the block is
+ * not this kernel's to give.
  */
 int ikc_write(const struct ikc_packet *pkt, unsigned int kernel, unsigned int queue);
 
 /**
- * ikc_read() - take a packet out of this kernel's queue @queue
+ * ikc_read() - take a packet out of a queue of this kernel
+ * @pkt: gets it
+ * @queue: which
  *
- * Any context but NMI.  Senders take turns.  The sender's number and what flags
- * say of the data have been checked: a block is now this kernel's, a page
- * is the sender's own.  Returns 0, -EAGAIN if there is none, -EINVAL if the queue
- * is not open.  A sender who writes nonsense is no longer read.
+ * Senders take turns.  The sender's number and what flags say of the data have been checked: a
+ * block is now this kernel's, a page is the sender's own.  A sender who writes nonsense is no
+ * longer read.
+ *
+ * Context: any but NMI.
+ * Return: 0; -EAGAIN: there is none; -EINVAL: the queue is not open.
  */
 int ikc_read(struct ikc_packet *pkt, unsigned int queue);
 
 /**
- * ikc_notify() - make @kernel look at its queue @queue, if it wants to be told
+ * ikc_notify() - make a kernel look at its queue, if it wants to be told
+ * @kernel: whose queue
+ * @queue: which
  *
- * To be called after one or several ikc_write().  Any context but NMI.  Returns 1
- * if the doorbell was rung, 0 if there was no need, or as ikc_write().
+ * To be called after one or several ikc_write().
+ *
+ * Context: any but NMI.
+ * Return: 1: the doorbell was rung; 0: there was no need; or as ikc_write().
  */
 int ikc_notify(unsigned int kernel, unsigned int queue);
 
-/*
- * Ring for @queue of @kernel without a packet: what there is to see stands in memory
- * that the two have agreed upon, and is written before.  Any context but NMI.
- * Returns 0, or as ikc_write() for a kernel that is not there.
+/**
+ * ikc_ring() - ring for a queue without a packet
+ * @kernel: whose queue
+ * @queue: which
+ *
+ * What there is to see stands in memory that the two have agreed upon, and is written before.
+ *
+ * Context: any but NMI.
+ * Return: 0, or as ikc_write() for a kernel that is not there.
  */
 int ikc_ring(unsigned int kernel, unsigned int queue);
 
-/*
- * The queue is empty and its reader stops polling.  True: the doorbell will ring
- * for the next packet.  False: read on, there is one.  (Paper, section 2.3.)
+/**
+ * ikc_queue_arm() - the queue is empty and its reader stops polling (paper, section 2.3)
+ * @queue: of this kernel
+ *
+ * Context: any but NMI.
+ * Return: true: the doorbell will ring for the next packet; false: read on, there is one.
  */
 bool ikc_queue_arm(unsigned int queue);
 
-/*
- * The queue of @kernel is full.  True: the doorbell will ring for @queue here when
- * there is room.  False: there is room.
+/**
+ * ikc_wait_for_room_in() - the queue is full and its writer wants to be told of room
+ * @kernel: whose queue
+ * @queue: which; the doorbell rings for the same one here
+ *
+ * Context: any but NMI.
+ * Return: true: it will ring when there is room; false: there is room, or none to wait for.
  */
 bool ikc_wait_for_room_in(unsigned int kernel, unsigned int queue);
 
 /* ---- the shared area (paper, sections 2.2.1 and 3.2) ---- */
 
-/*
- * A block of the shared area, or NULL: too large (IKC_ALLOC_MAX), or nothing
- * left; then the host adds memory, and a later try may succeed.  Any context but
- * NMI, never sleeps.  Not cleared.
+/**
+ * ikc_alloc() - take a block of the shared area
+ * @size: bytes, at most IKC_ALLOC_MAX
+ *
+ * Context: any but NMI; never sleeps.
+ * Return: the block, not cleared; NULL: too large, or nothing left: then the host adds memory,
+ * and a later try may succeed.
  */
 void *ikc_alloc(size_t size);
-/*
- * Give back a block that this kernel owns: one it allocated, or one that came
- * with a packet.  Anything else is refused with a warning and counted.
+
+/**
+ * ikc_free() - give back a block that this kernel owns
+ * @block: one that it allocated, or one that came with a packet; NULL is none
+ *
+ * Anything else is refused with a warning and counted.
+ *
+ * Context: any but NMI; never sleeps.
  */
 void ikc_free(void *block);
 
-/* Offsets are what packets carry.  0 and NULL for what is not in the area. */
+/**
+ * ikc_offset() - what packets carry for a place in the area
+ * @block: where this kernel has it mapped
+ *
+ * Context: any.
+ * Return: an offset; 0: it is not in the area.
+ */
 u64 ikc_offset(const void *block);
+
+/**
+ * ikc_pointer() - where this kernel has mapped what a packet names
+ * @offset: in the area; anything
+ *
+ * Context: any.
+ * Return: an address; NULL: it is not in the area.
+ */
 void *ikc_pointer(u64 offset);
 
 /* ---- page transfer (paper, section 2.2.2) ---- */
 
-/*
- * Map memory of another kernel that came by IKC_DATA_PAGE; refuses (NULL) what is
- * not that kernel's.  May sleep.  The other kernel keeps the pages until told.
+/**
+ * ikc_map() - map memory of another kernel that came by IKC_DATA_PAGE
+ * @kernel: whose it is, which keeps the pages until told
+ * @physical: where
+ * @size: bytes
+ *
+ * Context: may sleep.
+ * Return: an address; NULL: it is not that kernel's, or no memory.
  */
 void *ikc_map(unsigned int kernel, u64 physical, u32 size);
+
+/**
+ * ikc_unmap() - undo ikc_map()
+ * @address: what it returned
+ *
+ * Context: may sleep.
+ */
 void ikc_unmap(void *address);
 
-/* Is this @kernel's own memory?  Any context. */
+/**
+ * ikc_peer_owns() - is this a kernel's own memory?
+ * @kernel: which
+ * @start: physical address
+ * @size: bytes
+ *
+ * Context: any.
+ */
 bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size);
-/*
- * Copy @kernel's memory ranges; they stay the same for as long as it is up.  Of the
- * host's, and only of those, parts may be partitions': ask ikc_peer_owns().
- * Returns how many, 0 if the kernel is not known.  Any context.
+
+/**
+ * ikc_peer_ranges() - copy a kernel's memory ranges
+ * @kernel: which
+ * @range: gets them
+ *
+ * They stay the same for as long as it is up.  Of the host's, and only of those, parts may be
+ * partitions': ask ikc_peer_owns().
+ *
+ * Context: any.
+ * Return: how many; 0: the kernel is not known.
  */
 unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX_RANGES]);
 
-/*
- * This kernel, or a device it drives, uses memory of @kernel: as long as it does,
- * the memory is neither given to anybody else nor loaded with a new kernel, even
- * if @kernel ends.  Holds are counted.  Any context.  -EHOSTDOWN: it does not run.
+/**
+ * ikc_hold() - this kernel, or a device it drives, uses memory of another
+ * @kernel: whose
+ *
+ * As long as it does, the memory is neither given to anybody else nor loaded with a new kernel,
+ * even if @kernel ends.  Holds are counted.
+ *
+ * Context: any.
+ * Return: 0; -EHOSTDOWN: it does not run; or as ikc_write() for a kernel that is not there.
  */
 int ikc_hold(unsigned int kernel);
+
+/**
+ * ikc_unhold() - it uses it no more
+ * @kernel: of ikc_hold()
+ *
+ * Context: any.
+ */
 void ikc_unhold(unsigned int kernel);
 
 /* ---- kernels ---- */
 
-/*
- * Keep this kernel a part of IKC: between the two, the area stays.  An open queue
- * does so by itself; who only writes or allocates has to ask.  -ENODEV: it takes
- * no part.
+/**
+ * ikc_get() - keep this kernel a part of IKC: the area stays until ikc_put()
+ *
+ * An open queue does so by itself; who only writes or allocates has to ask.
+ *
+ * Context: may sleep.
+ * Return: 0; -ENODEV: it takes no part.
  */
 int ikc_get(void);
+
+/**
+ * ikc_put() - undo ikc_get()
+ *
+ * Context: any.
+ */
 void ikc_put(void);
-/* This kernel's number; -ENODEV if it takes no part. */
+
+/**
+ * ikc_self_number() - this kernel's number
+ *
+ * Context: any.
+ * Return: it, or -ENODEV: it takes no part.
+ */
 int ikc_self_number(void);
-/* What the user calls @kernel, safe to print; filled up with zeros.  Any context. */
+
+/**
+ * ikc_kernel_name() - what the user calls a kernel, safe to print
+ * @kernel: which
+ * @name: gets it, filled up with zeros; empty: not known
+ *
+ * Context: any.
+ */
 void ikc_kernel_name(unsigned int kernel, char name[IKC_NAME_LEN]);
-/* How many CPUs @kernel has; 0: not known.  Any context. */
+
+/**
+ * ikc_kernel_cpus() - how many CPUs a kernel has
+ * @kernel: which
+ *
+ * Context: any.
+ * Return: how many; 0: not known.
+ */
 unsigned int ikc_kernel_cpus(unsigned int kernel);
-/* Does @kernel reach no memory but its own and the area?  Any context. */
+
+/**
+ * ikc_kernel_is_guarded() - does a kernel reach no memory but its own and the area?
+ * @kernel: which
+ *
+ * Context: any.
+ */
 bool ikc_kernel_is_guarded(unsigned int kernel);
-/* Does @kernel take packets?  Any context. */
+
+/**
+ * ikc_kernel_ready() - does a kernel take packets?
+ * @kernel: which
+ *
+ * Context: any.
+ */
 bool ikc_kernel_ready(unsigned int kernel);
-/*
- * Is @kernel over, but may it, or a device it drives, still write to memory that it
- * was given?  Then what it was given may not be used for anything else.  Any context.
+
+/**
+ * ikc_kernel_stuck() - is a kernel over, but may it, or a device it drives, still write?
+ * @kernel: which
+ *
+ * Then what it was given may not be used for anything else.
+ *
+ * Context: any.
  */
 bool ikc_kernel_stuck(unsigned int kernel);
 
 /* ---- for KLoader and the agent ---- */
 
-/*
- * Take part, as kernel @number in life @life, until @owner detaches; while
- * somebody uses IKC, @owner cannot be unloaded.  May sleep.
+/**
+ * ikc_attach() - take part
+ * @area: physical address of the area's first chunk
+ * @number: this kernel's
+ * @life: of it, not 0
+ * @owner: until it detaches; while somebody uses IKC, it cannot be unloaded
+ *
+ * Context: may sleep.
+ * Return: 0; -EBUSY: it does already; -EINVAL, -ENOMEM; -EPROTO: that is no area, or one of
+ * another release.
  */
 int ikc_attach(u64 area, u32 number, u32 life, struct module *owner);
+
+/**
+ * ikc_detach() - take part no more
+ *
+ * Context: may sleep.  All queues and channels are closed.
+ */
 void ikc_detach(void);
 
-/*
- * Make the area and attach as kernel 0.  @share is told of each chunk's physical address
- * before any other kernel hears of it, and may sleep.  May sleep.
+/**
+ * ikc_host_init() - make the area and attach as kernel 0
+ * @owner: as for ikc_attach()
+ * @share: told of each chunk's physical address before any other kernel hears of it; may sleep
+ *
+ * Context: may sleep.
+ * Return: 0 or an error; then nothing is left.
  */
 int ikc_host_init(struct module *owner, void (*share)(unsigned int chunk, u64 physical));
-/* All other kernels are gone. */
+
+/**
+ * ikc_host_exit() - detach, and free the area
+ *
+ * Context: may sleep.  All other kernels are gone.
+ */
 void ikc_host_exit(void);
+
+/**
+ * ikc_host_area() - the physical address of chunk 0
+ *
+ * Context: any.
+ */
 u64 ikc_host_area(void);		/* physical address of chunk 0 */
-/*
- * A new kernel: its number, or -ENOSPC.  @cpu has the hardware ids of its CPUs; @bell is
- * the SHIMOS_BELL of one that has none of its own, else 0; @guarded: it reaches no memory
- * but its own and the area.
+
+/**
+ * ikc_host_add() - there is a new kernel, which does not run yet
+ * @name: what the user calls it
+ * @range: its memory
+ * @ranges: how many ranges
+ * @cpu: the hardware ids of its CPUs
+ * @cpus: how many
+ * @bell: the SHIMOS_BELL of one that has no CPU of its own, else 0
+ * @guarded: it reaches no memory but its own and the area
+ *
+ * Context: may sleep.
+ * Return: its number; -ENOSPC: there are too many; -EINVAL: too many CPUs.
  */
 int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
 		 const u64 *cpu, u32 cpus, u64 bell, bool guarded);
+
+/**
+ * ikc_host_remove() - a kernel is gone for good
+ * @number: of ikc_host_add(); it is down
+ *
+ * Context: may sleep.
+ */
 void ikc_host_remove(u32 number);
-/* One that was added with a bell has another; on return the host rings only that.  May sleep. */
+
+/**
+ * ikc_host_move_bell() - one that was added with a bell has another
+ * @number: of ikc_host_add()
+ * @bell: a SHIMOS_BELL; on return the host rings only that
+ *
+ * Context: may sleep.
+ */
 void ikc_host_move_bell(u32 number, u64 bell);
-/* Its CPUs are about to run; returns the number of this life. */
+
+/**
+ * ikc_host_up() - its CPUs are about to run
+ * @number: of ikc_host_add()
+ *
+ * Context: may sleep.
+ * Return: the number of this life.
+ */
 u32 ikc_host_up(u32 number);
-/*
- * It does not run any more.  @stuck: not even that is sure, or its devices may still
- * write: nobody talks to it, and what it has is not taken back until this is called
- * again.  May sleep.
+
+/**
+ * ikc_host_down() - it does not run any more
+ * @number: of ikc_host_add()
+ * @stuck: not even that is sure, or its devices may still write: nobody talks to it, and what it
+ *	has is not taken back until this is called again
+ *
+ * Context: may sleep.
  */
 void ikc_host_down(u32 number, bool stuck);
 
-/*
- * Wait until nobody holds memory of kernel @number, which is down.  May sleep.
- * Returns -1, or the number of a kernel that held it all of the time.
+/**
+ * ikc_host_wait_unheld() - wait until nobody holds a kernel's memory
+ * @number: of ikc_host_add(); it is down
+ * @timeout_ms: how long, in milliseconds
+ *
+ * Context: may sleep.
+ * Return: -1, or the number of a kernel that held it all of the time.
  */
 int ikc_host_wait_unheld(u32 number, unsigned int timeout_ms);
 
@@ -228,16 +440,36 @@ struct ikc_bell_user {
 	void (*moved)(u64 place);
 };
 
-/* One user per kernel: KLoader on the host, the agent in a partition. */
+/**
+ * ikc_bell_open() - hear the control doorbell: KLoader on the host, the agent in a partition
+ * @user: the only one of this kernel
+ *
+ * Context: may sleep.
+ * Return: 0; -EBUSY: there is one.
+ */
 int ikc_bell_open(const struct ikc_bell_user *user);
+
+/**
+ * ikc_bell_close() - hear it no more
+ *
+ * Context: may sleep.  No callback runs any more when it returns.
+ */
 void ikc_bell_close(void);
 
-/* Where this kernel's control doorbell is now: a SHIMOS_BELL.  Any context. */
+/**
+ * ikc_bell_get() - where this kernel's control doorbell is now
+ *
+ * Context: any.
+ * Return: a SHIMOS_BELL.
+ */
 u64 ikc_bell_get(void);
 
-/*
- * Ring a doorbell that a peer has published.  Whether its CPU is that peer's is for
- * the caller to know.  Any context, NMI included.  Returns false if that is no bell.
+/**
+ * ikc_bell_ring() - ring a doorbell that a peer has published
+ * @place: whether its CPU is that peer's is for the caller to know
+ *
+ * Context: any, NMI included.
+ * Return: false: that is no bell.
  */
 bool ikc_bell_ring(u64 place);
 

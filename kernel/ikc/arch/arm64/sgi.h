@@ -31,7 +31,14 @@ struct arm64_bell_sgis {
 
 extern const struct arm64_bell_sgis arm64_own_sgis, arm64_spare_sgi;
 
-/* Of a kind's bells, those that are on this CPU have rung.  In its interrupt. */
+/**
+ * arm64_bell_rang() - any bell of this kind on this CPU
+ * @kind: which
+ *
+ * After one that has just left, those who moved it look.
+ *
+ * Context: hard interrupt.
+ */
 void arm64_bell_rang(enum arm64_bell_kind kind);
 
 #endif
