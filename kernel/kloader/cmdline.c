@@ -16,6 +16,14 @@ static bool cmdline_has_open_quote(const char *cmdline)
 	return open;
 }
 
+/**
+ * cmdline_same_name() - is this a parameter's name?
+ * @word: as the user wrote it
+ * @len: of @word, bytes
+ * @name: with underscores, for which the user may write dashes
+ *
+ * Context: any.
+ */
 bool cmdline_same_name(const char *word, size_t len, const char *name)
 {
 	size_t i;
@@ -28,9 +36,15 @@ bool cmdline_same_name(const char *word, size_t len, const char *name)
 	return true;
 }
 
-/*
- * The next word behind @at, which may have quotes in it; NULL at the end.  Any space
- * ends it, tabs and line feeds included, as in the kernel's next_arg().
+/**
+ * cmdline_next_word() - the next word of a command line, which may have quotes in it
+ * @at: where to look; moved behind the word
+ * @len: gets its bytes
+ *
+ * Any space ends it, tabs and line feeds included, as in the kernel's next_arg().
+ *
+ * Context: any.
+ * Return: the word; NULL: there is none.
  */
 const char *cmdline_next_word(const char **at, size_t *len)
 {
@@ -45,6 +59,14 @@ const char *cmdline_next_word(const char **at, size_t *len)
 	return *len ? start : NULL;
 }
 
+/**
+ * cmdline_name_length() - how long a word's name is, before its value
+ * @word: of cmdline_next_word()
+ * @len: its bytes
+ *
+ * Context: any.
+ * Return: bytes.
+ */
 size_t cmdline_name_length(const char *word, size_t len)
 {
 	const char *equals = memchr(word, '=', len);

@@ -244,9 +244,15 @@ static const struct file_operations console_fops = {
 	.release	= console_release,
 };
 
-/*
- * A new descriptor that holds the partition.  Starts at the oldest byte kept.  May
- * sleep.
+/**
+ * console_open() - a new descriptor that holds the partition
+ * @p: whose console
+ * @c: why not
+ *
+ * Starts at the oldest byte kept.
+ *
+ * Context: may sleep.
+ * Return: the descriptor or an error.
  */
 int console_open(struct partition *p, struct complaint *c)
 {

@@ -76,8 +76,14 @@ static int cpus_check_all(const u32 *cpus, u32 count, struct complaint *c)
 
 /**
  * cpus_take() - offline CPUs and reserve them; all or none
+ * @cpus: Linux's numbers, as the user says them
+ * @count: how many
+ * @c: why not
  *
- * The whole list is checked before the first one is touched.  May sleep.
+ * The whole list is checked before the first one is touched.
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
  */
 int cpus_take(const u32 *cpus, u32 count, struct complaint *c)
 {
@@ -101,9 +107,15 @@ int cpus_take(const u32 *cpus, u32 count, struct complaint *c)
 	return ret;
 }
 
-/*
- * A real-time partition shares it with the host, as others may; nobody takes it meanwhile.  May
- * sleep.
+/**
+ * cpus_share() - a real-time partition shares a CPU with the host
+ * @cpu: any number
+ * @c: why not
+ *
+ * Others may, too; nobody takes it meanwhile.
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
  */
 int cpus_share(u32 cpu, struct complaint *c)
 {
@@ -117,6 +129,12 @@ int cpus_share(u32 cpu, struct complaint *c)
 	return ret;
 }
 
+/**
+ * cpus_unshare() - undo cpus_share()
+ * @cpu: as there
+ *
+ * Context: may sleep.
+ */
 void cpus_unshare(u32 cpu)
 {
 	mutex_lock(&cpus_mutex);
@@ -124,6 +142,14 @@ void cpus_unshare(u32 cpu)
 	mutex_unlock(&cpus_mutex);
 }
 
+/**
+ * cpus_hardware_ids() - the ids that the hardware knows CPUs by
+ * @cpus: Linux's numbers
+ * @count: how many
+ * @ids: gets them, in this order
+ *
+ * Context: any.
+ */
 void cpus_hardware_ids(const u32 *cpus, u32 count, u64 *ids)
 {
 	u32 i;
@@ -132,6 +158,15 @@ void cpus_hardware_ids(const u32 *cpus, u32 count, u64 *ids)
 		ids[i] = kloader_arch_hardware_id(cpus[i]);
 }
 
+/**
+ * cpus_give_back() - put CPUs online again
+ * @cpus: of cpus_take(); they are parked
+ * @count: how many
+ *
+ * One that does not come is the host's all the same, which the log says.
+ *
+ * Context: may sleep for seconds.
+ */
 void cpus_give_back(const u32 *cpus, u32 count)
 {
 	u32 i;
@@ -148,6 +183,12 @@ void cpus_give_back(const u32 *cpus, u32 count)
 	mutex_unlock(&cpus_mutex);
 }
 
+/**
+ * cpus_init() - keep CPUs that are lent offline, whoever wants them
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
 int cpus_init(void)
 {
 	int ret;
@@ -160,6 +201,11 @@ int cpus_init(void)
 	return 0;
 }
 
+/**
+ * cpus_exit() - undo cpus_init()
+ *
+ * Context: may sleep; none is lent.
+ */
 void cpus_exit(void)
 {
 	cpuhp_remove_state_nocalls(cpus_state);

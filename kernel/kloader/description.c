@@ -18,7 +18,12 @@ static bool description_needed(void)
 	return kloader_arch_capabilities() & SHIMOS_NEEDS_DESCRIPTION;
 }
 
-/* Bytes that it takes in the stash. */
+/**
+ * description_room() - bytes that a platform description takes in the stash
+ *
+ * Context: any.
+ * Return: bytes; 0: none is needed here.
+ */
 u64 description_room(void)
 {
 	return description_needed() ? SHIMOS_DESCRIPTION_MAX : 0;
@@ -127,7 +132,14 @@ int description_take(struct partition *p, const struct shimos_describe *arg,
 	return ret;
 }
 
-/* About to start: is it there, where it has to be, and whole?  p->mutex. */
+/**
+ * description_check() - about to start: is it there, where it has to be, and whole?
+ * @p: loaded
+ * @c: why not
+ *
+ * Context: p->mutex is held.
+ * Return: 0; -EINVAL: there is none; -EIO: it was overwritten.
+ */
 int description_check(struct partition *p, struct complaint *c)
 {
 	if (!description_needed())
@@ -143,7 +155,15 @@ int description_check(struct partition *p, struct complaint *c)
 	return 0;
 }
 
-/* Copy it to where the kernel finds it: @offset from the start of its memory.  p->mutex. */
+/**
+ * description_copy() - copy it to where the kernel finds it
+ * @p: checked
+ * @offset: from the start of its memory
+ *
+ * With fresh random numbers and the number of the start.
+ *
+ * Context: p->mutex is held.
+ */
 void description_copy(struct partition *p, u64 offset)
 {
 	char number[START_LEN + 1];

@@ -19,7 +19,16 @@
 #define LARGEST_PAGE	SZ_64K		/* of a kernel, on any architecture */
 #define RAM_SLACK	SZ_32M		/* beyond image and initrd, to get going */
 
-/* A page at a time: faster than memcpy() where `rep movsb` is slow. */
+/**
+ * image_copy_pages() - copy whole pages, one at a time
+ * @to: page aligned
+ * @from: page aligned
+ * @size: bytes; of the last page all is copied
+ *
+ * Faster than memcpy() where `rep movsb` is slow.
+ *
+ * Context: may sleep.
+ */
 void image_copy_pages(void *to, const void *from, u64 size)
 {
 	u64 at;
@@ -33,8 +42,10 @@ void image_copy_pages(void *to, const void *from, u64 size)
 
 /**
  * image_open() - a file that a caller has opened to be read
+ * @fd: the caller's descriptor
  * @what: of what it is, for a refusal
  * @size: gets its bytes
+ * @c: why not
  *
  * Context: may sleep.
  * Return: it, to be given back by fput(), or an error.
@@ -82,7 +93,17 @@ static int image_read(struct file *file, void *to, u64 size,
 	return 0;
 }
 
-/* All of what is going to be run.  May sleep. */
+/**
+ * image_read_kernel() - read all of what is going to be run
+ * @file: of image_open()
+ * @to: gets it
+ * @size: bytes
+ * @what: of what it is, for a refusal
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
 int image_read_kernel(struct file *file, void *to, u64 size, const char *what,
 		      struct complaint *c)
 {
@@ -129,6 +150,15 @@ static int image_place_kernel(struct partition *p, const struct image *image, u6
 	return 0;
 }
 
+/**
+ * image_checksum() - a sum by which a change is noticed
+ * @p: whose memory
+ * @offset: from the start of it
+ * @size: bytes
+ *
+ * Context: any; long.
+ * Return: a CRC-32.
+ */
 u32 image_checksum(struct partition *p, u64 offset, u64 size)
 {
 	return crc32_le(~0, partition_at(p, offset), size);
@@ -201,7 +231,12 @@ static int image_fill(struct partition *p, struct file *kernel, u64 kernel_size,
 	return 0;
 }
 
-/* All that it needs is in its memory.  p->mutex is held. */
+/**
+ * image_loaded() - all that it needs is in its memory
+ * @p: was created
+ *
+ * Context: may sleep; p->mutex is held.
+ */
 void image_loaded(struct partition *p)
 {
 	down_write(&p->memory_sem);
@@ -213,8 +248,13 @@ void image_loaded(struct partition *p)
 
 /**
  * image_load() - fill a partition that has none with kernel and initrd
+ * @p: was created, and has none
+ * @arg: what the user asks for
+ * @cmdline: the user's part
+ * @c: why not
  *
- * May sleep.  On failure the partition is as before.
+ * Context: may sleep; takes p->mutex.
+ * Return: 0 or an error: the partition is as before.
  */
 int image_load(struct partition *p, const struct shimos_load *arg,
 	       const char *cmdline, struct complaint *c)
@@ -247,9 +287,15 @@ int image_load(struct partition *p, const struct shimos_load *arg,
 	return ret;
 }
 
-/*
- * Copy the initrd to its place and check that the stash is whole: a partition
- * gone wild may have written there.  The kernel is the architecture's to place.
+/**
+ * image_restage() - copy the initrd to its place and check that the stash is whole
+ * @p: loaded
+ * @c: why not
+ *
+ * A partition gone wild may have written there.  The kernel is the architecture's to place.
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0 or -EIO.
  */
 int image_restage(struct partition *p, struct complaint *c)
 {

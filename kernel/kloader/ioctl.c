@@ -400,11 +400,22 @@ static struct miscdevice ioctl_device = {
 	.fops	= &ioctl_fops,
 };
 
+/**
+ * ioctl_init() - make /dev/shimos
+ *
+ * Context: may sleep; all else is ready.
+ * Return: 0 or an error.
+ */
 int ioctl_init(void)
 {
 	return misc_register(&ioctl_device);
 }
 
+/**
+ * ioctl_exit() - take it away
+ *
+ * Context: may sleep.
+ */
 void ioctl_exit(void)
 {
 	misc_deregister(&ioctl_device);

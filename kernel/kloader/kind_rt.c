@@ -390,6 +390,8 @@ static int kind_rt_change_cpu(struct partition *p, u32 cpu, struct complaint *c)
 /**
  * kind_rt_move() - let a real-time partition share another CPU
  * @p: of this kind
+ * @cpu: any number
+ * @c: why not
  *
  * Context: may sleep.
  * Return: 0 or an error: it is where it was.
@@ -408,6 +410,8 @@ int kind_rt_move(struct partition *p, u32 cpu, struct complaint *c)
 /**
  * kind_rt_priority() - let a real-time partition go before others as urgently as this
  * @p: of this kind
+ * @priority: any number
+ * @c: why not
  *
  * Context: may sleep.
  * Return: 0 or an error: it has the priority that it had.

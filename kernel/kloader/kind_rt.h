@@ -8,18 +8,23 @@
 
 #include "kloader.h"
 
+/**
+ * struct kind_rt - what KLoader knows of a real-time partition
+ * @number: the layer's of it
+ * @last: how it was when it was parked last; p->mutex
+ * @late: the same of how late it was
+ * @faults: of the host, before it was made
+ * @reason: why it was ended, in words
+ */
 struct kind_rt {
-	int number;	/* the layer's of it */
-	/* How it was when it was parked last; p->mutex. */
+	int number;
 	struct layer_rt last;
 	struct layer_late late;
-	u64 faults;	/* of the host, before it was made */
+	u64 faults;
 	char reason[sizeof_field(struct partition, message)];
 };
 
-/* Nobody removes it, and it stays up or down, until p->mutex is given back; -ENOENT. */
 int kind_rt_hold(struct partition *p, struct complaint *c);
-/* How it is, or was when it ran last.  p->mutex is held. */
 void kind_rt_now(struct partition *p, struct layer_rt *out);
 u64 kind_rt_cycles_to_ns(u64 cycles);
 

@@ -6,11 +6,24 @@
 
 #include "kind_rt.h"
 
+/**
+ * kind_rt_cycles_to_ns() - cycles of the TSC in nanoseconds
+ * @cycles: of a span
+ *
+ * Context: any.
+ */
 u64 kind_rt_cycles_to_ns(u64 cycles)
 {
 	return mul_u64_u64_div_u64(cycles, NSEC_PER_MSEC, tsc_khz);
 }
 
+/**
+ * kind_rt_now() - how it is, or was when it ran last
+ * @p: of this kind
+ * @out: gets that
+ *
+ * Context: p->mutex is held.
+ */
 void kind_rt_now(struct partition *p, struct layer_rt *out)
 {
 	if (state_is_up(p))
@@ -19,6 +32,14 @@ void kind_rt_now(struct partition *p, struct layer_rt *out)
 		*out = p->rt->last;
 }
 
+/**
+ * kind_rt_hold() - let nobody remove it, start it or stop it until p->mutex is given back
+ * @p: of this kind
+ * @c: why not
+ *
+ * Context: may sleep; takes p->mutex if it returns 0.
+ * Return: 0; -ENOENT: it is being removed.
+ */
 int kind_rt_hold(struct partition *p, struct complaint *c)
 {
 	mutex_lock(&p->mutex);
@@ -32,6 +53,7 @@ int kind_rt_hold(struct partition *p, struct complaint *c)
  * kind_rt_status() - how a real-time partition shares its CPU
  * @p: of this kind
  * @out: all but the header
+ * @c: why not
  *
  * Context: may sleep.
  * Return: 0, or -ENOENT: it is being removed.
@@ -75,6 +97,7 @@ static void kind_rt_fill_latency(const struct layer_late *late, struct shimos_rt
  * kind_rt_latency() - how late a real-time partition gets its timer's interrupts
  * @p: of this kind
  * @out: all but the header
+ * @c: why not
  *
  * Context: may sleep.
  * Return: 0, or -ENOENT: it is being removed.
@@ -98,6 +121,7 @@ int kind_rt_latency(struct partition *p, struct shimos_rt_latency *out, struct c
  * kind_rt_vectors() - which interrupts a real-time partition and its CPU have had
  * @p: of this kind
  * @out: all but the header
+ * @c: why not
  *
  * Context: may sleep.
  * Return: 0, or -ENOENT: it is being removed.
@@ -136,6 +160,7 @@ static int kind_rt_look_at(struct partition *p, struct shimos_rt_check *out, str
  * kind_rt_check() - is what nobody may change in its memory as it was loaded?
  * @p: of this kind
  * @out: all but the header
+ * @c: why not
  *
  * Context: may sleep.
  * Return: 0; -ENOENT: it is being removed; -EINVAL, -EBUSY: the host cannot know.

@@ -24,24 +24,41 @@
 #include <uapi/shimos.h>
 #include <uapi/shimos_shared.h>
 
-/* Offsets of the parts of a partition's first memory range, from its start. */
+/**
+ * struct layout - offsets of the parts of a partition's first memory range, from its start
+ * @kernel: where the image runs from
+ * @kernel_room: bytes it needs there while it boots
+ * @initrd: working copy, RAM that the kernel frees
+ * @stash: pristine copies for a restart, not RAM
+ * @description: the last of them, where the caller writes it
+ * @shared: struct shimos_shared and areas, not RAM
+ * @end: behind all of them
+ */
 struct layout {
-	u64 kernel;		/* where the image runs from */
-	u64 kernel_room;	/* bytes it needs there while it boots */
-	u64 initrd;		/* working copy, RAM that the kernel frees */
-	u64 stash;		/* pristine copies for a restart, not RAM */
-	u64 description;	/* the last of them, where the caller writes it */
-	u64 shared;		/* struct shimos_shared and areas, not RAM */
+	u64 kernel;
+	u64 kernel_room;
+	u64 initrd;
+	u64 stash;
+	u64 description;
+	u64 shared;
 	u64 end;
 };
 
-/* A kernel image, as an architecture's parser understood it. */
+/**
+ * struct image - a kernel image, as an architecture's parser understood it
+ * @size: bytes in the stash
+ * @room: bytes it needs from its load address on
+ * @align: of the load address
+ * @entry: offset of the entry from the load address
+ * @version: "6.1.0-50-cloud-amd64", may be empty
+ * @format: the parser, where there are several
+ */
 struct image {
-	u64 size;		/* bytes in the stash */
-	u64 room;		/* bytes it needs from its load address on */
-	u64 align;		/* of the load address */
-	u64 entry;		/* offset of the entry from the load address */
-	char version[128];	/* "6.1.0-50-cloud-amd64", may be empty */
+	u64 size;
+	u64 room;
+	u64 align;
+	u64 entry;
+	char version[128];
 	const struct image_format *format;
 };
 
@@ -67,7 +84,7 @@ struct spumone_rt;
  * @busy_ns: CPU time of this start
  * @faults: stray accesses of the host to its memory, or of its own to others', or NULL
  * @exits: how often its kernel was left, since the last start, or NULL
- * @load: fill it with what it shall run; p->mutex is held, on failure it is as before
+ * @load: fill it with what it shall run; takes p->mutex, on failure it is as before
  * @stage: write everything anew that a start needs; p->mutex is held
  * @start: let its first CPU go; returns when it has
  * @halt: stop its CPUs in their tracks, not waiting; any context
@@ -111,74 +128,130 @@ struct partition_kind {
 	u64 (*bell)(struct partition *p);
 };
 
+/**
+ * struct partition - a partition, from SHIMOS_IOC_CREATE until nobody holds it
+ * @ref: who knows it
+ * @link: in table_partitions; kloader_mutex
+ * @id: never used again
+ * @name: as the user calls it
+ * @flags: SHIMOS_CREATE_*
+ * @kind: what runs in it
+ * @session: kloader_mutex: dies with it, or NULL
+ * @mutex: serialises the steps of the life cycle; guards everything below that names no other
+ *	lock.  Taken after kloader_mutex where both are
+ * @state: how it is
+ * @cause: of the last stop
+ * @event: counts what has happened
+ * @event_wait: who waits for the next event
+ * @gone: resources given back
+ * @cpu_count: how many CPUs of its own
+ * @cpus: these, as Linux calls them
+ * @hardware_ids: in the order of @cpus
+ * @memory_sem: write-held to change the memory; readers copy from it
+ * @hidden: nobody can copy from it
+ * @memory: bytes
+ * @range_count: how many of @ranges
+ * @ranges: its memory, the largest first
+ * @passthrough: of struct passthrough
+ * @passthrough_count: how many of these
+ * @layout: of the first range
+ * @image: what it boots
+ * @initrd_size: bytes; 0: there is none
+ * @kernel_crc: of the kernel in the stash
+ * @initrd_crc: of the initrd there
+ * @description_size: 0: there is none
+ * @description_seed: see struct shimos_describe, as the next two
+ * @description_start: the same
+ * @description_entropy: the same
+ * @description_crc: of the description in the stash
+ * @cmdline: as handed to the kernel
+ * @shared: in its memory, NULL before LOAD
+ * @ikc_kernel: its number for IKC
+ * @ikc_life: of the last start
+ * @arch: the architecture's own, see kloader_arch_create()
+ * @rt: kind_rt.c's own
+ * @monitor: monitor.c's own, of a real-time partition
+ * @watches: whom it watches, constant; empty: nobody
+ * @budget_ns: of one that shares a CPU, constant; else 0
+ * @period_ns: the same
+ * @priority: of one that shares a CPU; else 0
+ * @starts: how often it was started
+ * @started_ns: ktime; 0: not
+ * @ready_ns: ktime; 0: not
+ * @agent: its ABI version once ready
+ * @message: its last words
+ * @watch: looks at it while it runs; see life.c
+ * @work: what the watch may not do itself
+ * @reset: what the watch saw, for the work
+ * @heartbeat: watch only
+ * @heartbeat_ns: last change, ktime
+ * @console_wait: who waits for output, or for room for input
+ * @input_mutex: one writer of keyboard input
+ * @input_head: input_mutex; our copy, not the peer's
+ * @watchers: descriptors of console_open()
+ * @device: in sysfs
+ */
 struct partition {
 	struct kref ref;
-	struct list_head link;		/* kloader_mutex */
+	struct list_head link;
 	u32 id;
 	char name[SHIMOS_NAME_LEN];
-	u32 flags;			/* SHIMOS_CREATE_* */
+	u32 flags;
 	const struct partition_kind *kind;
-	struct session *session;	/* kloader_mutex: dies with it, or NULL */
+	struct session *session;
 
-	/*
-	 * Serialises the steps of the life cycle; guards everything below that
-	 * names no other lock.  Taken after kloader_mutex where both are.
-	 */
 	struct mutex mutex;
 	enum shimos_state state;
 	enum shimos_cause cause;
 	u64 event;
 	wait_queue_head_t event_wait;
-	bool gone;			/* resources given back */
+	bool gone;
 
 	u32 cpu_count;
 	u32 cpus[SHIMOS_MAX_CPUS];
-	u64 hardware_ids[SHIMOS_MAX_CPUS];	/* in the order of cpus */
+	u64 hardware_ids[SHIMOS_MAX_CPUS];
 
-	/* Write-held to change; readers copy from the memory. */
 	struct rw_semaphore memory_sem;
-	bool hidden;			/* nobody can copy from it */
+	bool hidden;
 	u64 memory;
 	u32 range_count;
 	struct shimos_range ranges[SHIMOS_MAX_RANGES];
 
-	struct list_head passthrough;	/* of struct passthrough */
+	struct list_head passthrough;
 	u32 passthrough_count;
 
 	struct layout layout;
 	struct image image;
 	u64 initrd_size;
 	u32 kernel_crc, initrd_crc;
-	u32 description_size;		/* 0: there is none */
-	/* See struct shimos_describe. */
+	u32 description_size;
 	u32 description_seed, description_start, description_entropy;
 	u32 description_crc;
-	char *cmdline;			/* as handed to the kernel */
-	struct shimos_shared *shared;	/* in its memory, NULL before LOAD */
-	int ikc_kernel;			/* its number for IKC */
-	u32 ikc_life;			/* of the last start */
-	void *arch;			/* the architecture's own */
-	struct kind_rt *rt;		/* kind_rt.c's own */
-	struct monitor *monitor;	/* monitor.c's own, of a real-time partition */
-	char watches[SHIMOS_NAME_LEN];	/* whom it watches, constant; empty: nobody */
-	u64 budget_ns, period_ns;	/* of one that shares a CPU, constant; else 0 */
-	u32 priority;			/* of one that shares a CPU; else 0 */
+	char *cmdline;
+	struct shimos_shared *shared;
+	int ikc_kernel;
+	u32 ikc_life;
+	void *arch;
+	struct kind_rt *rt;
+	struct monitor *monitor;
+	char watches[SHIMOS_NAME_LEN];
+	u64 budget_ns, period_ns;
+	u32 priority;
 
 	u32 starts;
-	u64 started_ns, ready_ns;	/* ktime, 0: not */
-	u32 agent;			/* its ABI version once ready */
+	u64 started_ns, ready_ns;
+	u32 agent;
 	char message[256];
 
-	/* Watching a running partition; see life.c. */
 	struct hrtimer watch;
 	struct work_struct work;
-	enum shimos_cause reset;	/* what the watch saw, for the work */
-	u32 heartbeat;			/* watch only */
-	u64 heartbeat_ns;		/* last change, ktime */
+	enum shimos_cause reset;
+	u32 heartbeat;
+	u64 heartbeat_ns;
 
 	wait_queue_head_t console_wait;
-	struct mutex input_mutex;	/* one writer of keyboard input */
-	u64 input_head;			/* input_mutex; our copy, not the peer's */
+	struct mutex input_mutex;
+	u64 input_head;
 	atomic_t watchers;
 	struct device *device;
 };
@@ -194,11 +267,26 @@ struct partition *table_get(u32 id, bool next);
 void table_put(struct partition *p);
 unsigned int table_count(void);
 
+/**
+ * partition_at() - a place in a partition's first memory range
+ * @p: it has memory
+ * @offset: from the range's start
+ *
+ * Context: any.
+ * Return: where the host has it mapped.
+ */
 static inline void *partition_at(struct partition *p, u64 offset)
 {
 	return phys_to_virt(p->ranges[0].start + offset);
 }
 
+/**
+ * partition_phys() - the physical address of a place in it
+ * @p: it has memory
+ * @offset: from the range's start
+ *
+ * Context: any.
+ */
 static inline u64 partition_phys(struct partition *p, u64 offset)
 {
 	return p->ranges[0].start + offset;
@@ -233,9 +321,22 @@ void life_wake(void);
 void life_wait_unheld(struct partition *p);
 int life_check_unheld(struct partition *p, struct complaint *c);
 void life_quiesce(struct partition *p);
+
+/**
+ * life_rang() - somebody rang; nobody says who
+ *
+ * Context: hard interrupt.
+ */
 void life_rang(void);
 
+/**
+ * life_bell_moved() - tell every partition where the host's bell is now
+ * @place: a SHIMOS_BELL
+ *
+ * Context: hard interrupt.
+ */
 void life_bell_moved(u64 place);
+
 void life_lost(struct partition *p);
 
 /* kind_linux.c: a stock Linux on CPUs and memory of its own */
@@ -253,10 +354,29 @@ int kind_rt_host_policy(struct shimos_host_policy *arg, struct complaint *c);
 int kind_rt_priority(struct partition *p, u32 priority, struct complaint *c);
 int kind_rt_vectors(struct partition *p, struct shimos_rt_vectors *out, struct complaint *c);
 int kind_rt_check(struct partition *p, struct shimos_rt_check *out, struct complaint *c);
-/* The layer's number of it. */
+
+/**
+ * kind_rt_number() - the layer's number of it
+ * @p: of this kind
+ *
+ * Context: any.
+ */
 int kind_rt_number(const struct partition *p);
-/* IKC's area has one more chunk; it goes. */
+
+/**
+ * kind_rt_share() - IKC's area has one more chunk
+ * @chunk: its number
+ * @physical: its address
+ *
+ * Context: may sleep.
+ */
 void kind_rt_share(unsigned int chunk, u64 physical);
+
+/**
+ * kind_rt_unshare() - IKC's area goes
+ *
+ * Context: may sleep.
+ */
 void kind_rt_unshare(void);
 
 /* monitor.c: real-time partitions that watch others */
@@ -270,7 +390,16 @@ void monitor_ends(struct partition *p);
 void monitor_look(struct partition *p);
 bool monitor_changed(struct partition *p);
 void monitor_reason(struct partition *p, char *to, size_t size);
+
+/**
+ * monitor_status() - whom it watches, and what it found
+ * @p: any partition
+ * @out: gets that; the rest of it stays
+ *
+ * Context: p->mutex is held.
+ */
 void monitor_status(struct partition *p, struct shimos_status *out);
+
 int monitor_check(struct partition *p, struct shimos_rt_check *out, struct complaint *c);
 
 /* cpus.c */
@@ -279,7 +408,6 @@ void cpus_exit(void);
 int cpus_take(const u32 *cpus, u32 count, struct complaint *c);
 int cpus_share(u32 cpu, struct complaint *c);
 void cpus_unshare(u32 cpu);
-/* The ids that the hardware knows them by. */
 void cpus_hardware_ids(const u32 *cpus, u32 count, u64 *ids);
 void cpus_give_back(const u32 *cpus, u32 count);
 
@@ -299,9 +427,13 @@ int image_read_kernel(struct file *file, void *to, u64 size, const char *what,
 u32 image_checksum(struct partition *p, u64 offset, u64 size);
 void image_loaded(struct partition *p);
 
-/* cmdline.c */
+/**
+ * struct cmdline_refused - a parameter that a user may not give a partition's kernel
+ * @name: of it, with underscores
+ * @reason: why not
+ */
 struct cmdline_refused {
-	const char *name;	/* of a parameter, with underscores */
+	const char *name;
 	const char *reason;
 };
 

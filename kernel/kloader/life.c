@@ -32,9 +32,13 @@ static bool life_sleeping;	/* the host is about to sleep, or does */
 
 /* ---- starting ---- */
 
-/*
- * Give I/O that was under way when it ended some time.  Not under p->mutex: others
- * want to ask about it, or to end the one it waits for.  May sleep.
+/**
+ * life_wait_unheld() - give I/O that was under way when it ended some time
+ * @p: nothing is done while it is up
+ *
+ * Not under p->mutex: others want to ask about it, or to end the one it waits for.
+ *
+ * Context: may sleep.
  */
 void life_wait_unheld(struct partition *p)
 {
@@ -42,7 +46,14 @@ void life_wait_unheld(struct partition *p)
 		ikc_host_wait_unheld(p->ikc_kernel, LIFE_UNHELD_MS);
 }
 
-/* Does no device of any kernel read or write its memory any more?  p->mutex. */
+/**
+ * life_check_unheld() - does no device of any kernel read or write its memory any more?
+ * @p: does not run
+ * @c: whose does
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0 or -EBUSY.
+ */
 int life_check_unheld(struct partition *p, struct complaint *c)
 {
 	char name[IKC_NAME_LEN];
@@ -125,6 +136,7 @@ static void life_watch_from_elsewhere(struct partition *p)
 
 /**
  * life_moved() - a partition shares another CPU than before
+ * @p: a real-time one
  *
  * Context: may sleep.
  */
@@ -215,6 +227,8 @@ static void life_end(struct partition *p, enum shimos_cause cause)
 
 /**
  * life_kill() - stop a partition whatever it does, or try again to stop a stuck one
+ * @p: which
+ * @c: why not
  *
  * Context: may sleep for seconds.
  * Return: 0; -EBUSY: it does not run; -EIO: it is stuck.
@@ -235,7 +249,12 @@ int life_kill(struct partition *p, struct complaint *c)
 	return ret;
 }
 
-/* A device of it was unplugged.  May sleep. */
+/**
+ * life_lost() - a device of it was unplugged
+ * @p: whose
+ *
+ * Context: may sleep.
+ */
 void life_lost(struct partition *p)
 {
 	struct complaint c;
@@ -243,7 +262,11 @@ void life_lost(struct partition *p)
 	life_kill(p, &c);	/* refused if it does not run: fine */
 }
 
-/* The host goes down: no CPU may run on under it, nor start again.  May sleep. */
+/**
+ * life_shut() - the host goes down: no CPU may run on under it, nor start again
+ *
+ * Context: may sleep.
+ */
 void life_shut(void)
 {
 	struct complaint c;
@@ -260,7 +283,12 @@ void life_shut(void)
 	}
 }
 
-/* The host wants to sleep: -EBUSY while any partition runs.  May sleep. */
+/**
+ * life_sleep() - the host wants to sleep
+ *
+ * Context: may sleep.
+ * Return: 0: nothing starts until life_wake(); -EBUSY: a partition runs.
+ */
 int life_sleep(void)
 {
 	struct partition *p;
@@ -276,7 +304,11 @@ int life_sleep(void)
 	return up ? -EBUSY : 0;
 }
 
-/* The host has slept, or does not sleep after all. */
+/**
+ * life_wake() - the host has slept, or does not sleep after all
+ *
+ * Context: may sleep.
+ */
 void life_wake(void)
 {
 	down_write(&life_gate);
@@ -286,6 +318,8 @@ void life_wake(void)
 
 /**
  * life_stop() - ask a partition to power off
+ * @p: which
+ * @c: why not
  *
  * Context: may sleep; does not wait for the end.
  * Return: 0; -EBUSY, -ENOENT: not from its state; -ENOTCONN: nobody to be asked.
@@ -413,7 +447,6 @@ static enum hrtimer_restart life_watch(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Hard interrupt: somebody rang; nobody says who. */
 void life_rang(void)
 {
 	struct partition *p;
@@ -428,7 +461,6 @@ void life_rang(void)
 	}
 }
 
-/* Hard interrupt: tell every partition where the host's bell is now. */
 void life_bell_moved(u64 place)
 {
 	struct partition *p;
@@ -439,6 +471,12 @@ void life_bell_moved(u64 place)
 	}
 }
 
+/**
+ * life_init() - a new partition does not run yet
+ * @p: nobody else knows it
+ *
+ * Context: any.
+ */
 void life_init(struct partition *p)
 {
 	INIT_WORK(&p->work, life_work);
@@ -446,7 +484,12 @@ void life_init(struct partition *p)
 	p->watch.function = life_watch;
 }
 
-/* It is off the list and does not run: wait for what was still under way. */
+/**
+ * life_quiesce() - wait for what was still under way
+ * @p: off the list, and does not run
+ *
+ * Context: may sleep.
+ */
 void life_quiesce(struct partition *p)
 {
 	hrtimer_cancel(&p->watch);

@@ -253,9 +253,14 @@ static int memory_take_pieces(struct partition *p, u64 size, struct complaint *c
 
 /**
  * memory_take() - find @size bytes for a partition
+ * @p: has none
+ * @size: bytes, a multiple of MEMORY_ALIGN
+ * @c: why not
  *
- * p->ranges gets what was found, the largest first.  May sleep for seconds; a
- * fatal signal ends it.  Takes all or nothing.
+ * p->ranges gets what was found, the largest first.
+ *
+ * Context: may sleep for seconds; a fatal signal ends it.
+ * Return: 0 or an error: nothing was taken.
  */
 int memory_take(struct partition *p, u64 size, struct complaint *c)
 {
@@ -283,6 +288,12 @@ int memory_take(struct partition *p, u64 size, struct complaint *c)
 	return ret;
 }
 
+/**
+ * memory_give_back() - give its memory back to the host
+ * @p: does not run, and nobody reads its memory
+ *
+ * Context: may sleep.
+ */
 void memory_give_back(struct partition *p)
 {
 	u32 i;

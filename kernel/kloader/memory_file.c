@@ -63,7 +63,14 @@ static const struct file_operations memory_file_fops = {
 	.release	= memory_file_release,
 };
 
-/* A descriptor that holds the partition, though not its memory. */
+/**
+ * memory_file_open() - a descriptor by which its memory can be read
+ * @p: the descriptor holds it, though not its memory
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: the descriptor or an error.
+ */
 int memory_file_open(struct partition *p, struct complaint *c)
 {
 	struct file *file;

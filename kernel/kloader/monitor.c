@@ -147,7 +147,12 @@ int monitor_create(struct partition *p, struct complaint *c)
 	return 0;
 }
 
-/* It is not up, and nobody asks for it any more. */
+/**
+ * monitor_destroy() - undo monitor_create()
+ * @p: not up, and nobody asks for it any more
+ *
+ * Context: may sleep.
+ */
 void monitor_destroy(struct partition *p)
 {
 	struct monitor *w = p->monitor;
@@ -158,7 +163,13 @@ void monitor_destroy(struct partition *p)
 	kfree(w);
 }
 
-/* Host memory spent on it.  p->mutex is held. */
+/**
+ * monitor_host_bytes() - host memory spent on it
+ * @p: a real-time partition
+ *
+ * Context: p->mutex is held.
+ * Return: bytes.
+ */
 u64 monitor_host_bytes(const struct partition *p)
 {
 	const struct monitor *w = p->monitor;
@@ -264,7 +275,12 @@ void monitor_prepare(struct partition *p, struct spumone_rt *rt)
 	rt->watch_size = MONITOR_RECORD;
 }
 
-/* It runs.  Its mutex is held; may sleep. */
+/**
+ * monitor_started() - it runs: whom it watches, and who watches it, begins
+ * @p: a real-time partition
+ *
+ * Context: may sleep; p->mutex is held.
+ */
 void monitor_started(struct partition *p)
 {
 	struct monitor *w = p->monitor, *other;
@@ -280,7 +296,12 @@ void monitor_started(struct partition *p)
 	mutex_unlock(&monitor_mutex);
 }
 
-/* It runs no more, or is about to; its memory is still its own.  Its mutex is held; may sleep. */
+/**
+ * monitor_ends() - it runs no more, or is about to
+ * @p: its memory is still its own
+ *
+ * Context: may sleep; p->mutex is held.
+ */
 void monitor_ends(struct partition *p)
 {
 	struct monitor *w = p->monitor, *other;
@@ -322,7 +343,12 @@ static void monitor_hear(struct monitor *w, u64 found)
 	queue_work(system_highpri_wq, &t->p->work);
 }
 
-/* Has it something to report?  Any context, while it is up. */
+/**
+ * monitor_look() - has it something to report?
+ * @p: up
+ *
+ * Context: any.
+ */
 void monitor_look(struct partition *p)
 {
 	struct monitor *w = p->monitor;
@@ -340,7 +366,12 @@ void monitor_look(struct partition *p)
 	raw_spin_unlock_irqrestore(&monitor_lock, flags);
 }
 
-/* Has somebody found it changed?  Any context, while it is up. */
+/**
+ * monitor_changed() - has somebody found it changed?
+ * @p: up
+ *
+ * Context: any.
+ */
 bool monitor_changed(struct partition *p)
 {
 	unsigned long flags;

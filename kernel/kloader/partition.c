@@ -92,8 +92,10 @@ static int partition_join_ikc(struct partition *p, struct complaint *c)
  * @s: the partition dies with this session unless it is started
  * @arg: what the user asked for, of a kind that there is; gets the id
  * @cpus: arg->cpu_count logical CPU numbers
+ * @c: why not
  *
- * May sleep for seconds.  Takes all or nothing.
+ * Context: may sleep for seconds.
+ * Return: 0 or an error: nothing was taken.
  */
 int partition_create(struct session *s, struct shimos_create *arg, const u32 *cpus,
 		     struct complaint *c)
@@ -149,9 +151,13 @@ put:
 
 /**
  * partition_destroy() - give CPUs and memory back
+ * @p: which
+ * @c: why not
  *
- * Refused while CPUs run in it.  Whoever still holds a reference finds an empty
- * shell.  May sleep for seconds.
+ * Whoever still holds a reference finds an empty shell.
+ *
+ * Context: may sleep for seconds; takes p->mutex.
+ * Return: 0 or an error; refused while CPUs run in it.
  */
 int partition_destroy(struct partition *p, struct complaint *c)
 {
@@ -191,7 +197,12 @@ int partition_destroy(struct partition *p, struct complaint *c)
 	return 0;
 }
 
-/* The file that made it is closed before it was ever started: take it down. */
+/**
+ * partition_destroy_session() - the file that made them is closed: take down what was never started
+ * @s: of the file
+ *
+ * Context: may sleep.
+ */
 void partition_destroy_session(struct session *s)
 {
 	struct partition *p, *victim;
@@ -221,6 +232,13 @@ static u64 partition_host_bytes(const struct partition *p)
 	       p->kind->host_bytes(p);
 }
 
+/**
+ * partition_status() - all that can be said of a partition
+ * @p: which
+ * @out: all but the header
+ *
+ * Context: may sleep; takes p->mutex.
+ */
 void partition_status(struct partition *p, struct shimos_status *out)
 {
 	u64 now;

@@ -109,7 +109,14 @@ bool passthrough_quiesce(struct partition *p)
 	return quiet;
 }
 
-/* About to start: is all there still that was given?  Caller holds p->mutex. */
+/**
+ * passthrough_prepare() - about to start: is all there still that was given?
+ * @p: whose
+ * @c: what is not
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0; -ENODEV: one was unplugged; -EBUSY: it would see another one.
+ */
 int passthrough_prepare(struct partition *p, struct complaint *c)
 {
 	struct passthrough *d;
@@ -312,9 +319,14 @@ static int passthrough_give_locked(struct partition *p, struct pci_dev *pdev, st
 
 /**
  * passthrough_give() - take a device from the host for a partition
+ * @p: has no kernel yet
+ * @arg: which, as the user says it
+ * @c: why not
  *
- * May sleep for as long as its driver takes to let it go.  Whether that driver's
- * users are content is for the caller to know.
+ * Whether its driver's users are content is for the caller to know.
+ *
+ * Context: may sleep for as long as that driver takes to let it go; takes p->mutex.
+ * Return: 0 or an error.
  */
 int passthrough_give(struct partition *p, const struct shimos_pci *arg,
 		     struct complaint *c)
@@ -338,7 +350,12 @@ int passthrough_give(struct partition *p, const struct shimos_pci *arg,
 	return ret;
 }
 
-/* The partition is gone for everybody else: all its devices go back. */
+/**
+ * passthrough_release() - all its devices go back
+ * @p: is gone for everybody else
+ *
+ * Context: may sleep.
+ */
 void passthrough_release(struct partition *p)
 {
 	struct passthrough *d, *next;
@@ -366,13 +383,27 @@ void passthrough_release(struct partition *p)
 	p->passthrough_count = 0;
 }
 
+/**
+ * passthrough_init() - have a driver to bind devices to
+ * @lost: called when a device of a partition was unplugged, with the device's lock held; it may
+ *	sleep
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
 int passthrough_init(void (*lost)(struct partition *p))
 {
 	passthrough_lost = lost;
 	return pci_register_driver(&passthrough_driver);
 }
 
-/* Every partition holds the module, so no device is held. */
+/**
+ * passthrough_exit() - undo passthrough_init()
+ *
+ * Every partition holds the module, so no device is held.
+ *
+ * Context: may sleep.
+ */
 void passthrough_exit(void)
 {
 	pci_unregister_driver(&passthrough_driver);

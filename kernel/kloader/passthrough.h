@@ -10,23 +10,30 @@
 
 #include "kloader.h"
 
-/* One function, from the moment it is given until it is given back. */
+/**
+ * struct passthrough - one PCI function, from the moment it is given until it is given back
+ * @link: in p->passthrough; p->mutex
+ * @all: in those that are given; passthrough_mutex
+ * @p: whose it is
+ * @pdev: the function
+ * @state: of its configuration space, as it came
+ * @driver: the host's that had it; "": none
+ * @overridden: by the user, to that driver
+ * @has_irq: its line is watched
+ * @lost: unplugged, or the host let it go
+ */
 struct passthrough {
-	struct list_head link;		/* p->passthrough, p->mutex */
-	struct list_head all;		/* given, passthrough_mutex */
+	struct list_head link;
+	struct list_head all;
 	struct partition *p;
 	struct pci_dev *pdev;
-	struct pci_saved_state *state;	/* of its configuration space, as it came */
-	char driver[32];		/* the host's that had it; "": none */
-	bool overridden;		/* by the user, to that driver */
-	bool has_irq;			/* its line is watched */
-	bool lost;			/* unplugged, or the host let it go */
+	struct pci_saved_state *state;
+	char driver[32];
+	bool overridden;
+	bool has_irq;
+	bool lost;
 };
 
-/*
- * @lost is called when a device of a partition was unplugged, with the device's lock
- * held; it may sleep.
- */
 int passthrough_init(void (*lost)(struct partition *p));
 void passthrough_exit(void);
 int passthrough_give(struct partition *p, const struct shimos_pci *arg,
@@ -35,7 +42,14 @@ int passthrough_prepare(struct partition *p, struct complaint *c);
 bool passthrough_quiesce(struct partition *p);
 void passthrough_release(struct partition *p);
 
-/* A bus is described once, with the first function that is on it.  p->mutex. */
+/**
+ * passthrough_first_of_bus() - is it the first of its partition's on its bus?
+ * @d: given
+ *
+ * A bus is described once, with the first function that is on it.
+ *
+ * Context: p->mutex is held.
+ */
 static inline bool passthrough_first_of_bus(const struct passthrough *d)
 {
 	const struct passthrough *other;

@@ -65,6 +65,14 @@ static int passthrough_check_dma(struct pci_dev *pdev, struct complaint *c)
 	return 0;
 }
 
+/**
+ * passthrough_check_device() - can this device be given to a partition?
+ * @pdev: which
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
 int passthrough_check_device(struct pci_dev *pdev, struct complaint *c)
 {
 	int ret;
@@ -100,7 +108,14 @@ static int passthrough_find_stranger(struct pci_dev *pdev, void *data)
 	return 1;
 }
 
-/* Does the partition have all that it would see?  Caller holds p->mutex. */
+/**
+ * passthrough_check_buses() - does the partition have all that it would see?
+ * @p: whose devices
+ * @c: what it has not
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0 or -EBUSY.
+ */
 int passthrough_check_buses(struct partition *p, struct complaint *c)
 {
 	struct stranger stranger = { .p = p };

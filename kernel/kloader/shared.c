@@ -5,7 +5,14 @@
 
 #include "kloader.h"
 
-/* The peer's text, made safe to print; it may change while we look. */
+/**
+ * shared_copy_text() - copy a peer's text, made safe to print
+ * @to: gets it
+ * @from: it may change while we look
+ * @size: of both, bytes
+ *
+ * Context: any.
+ */
 void shared_copy_text(char *to, const char *from, size_t size)
 {
 	size_t i;
@@ -20,9 +27,14 @@ void shared_copy_text(char *to, const char *from, size_t size)
 	to[i] = '\0';
 }
 
-/*
- * Tell it where the host's bell is.  The bell may move meanwhile, and its new place
- * be published by life_bell_moved() before ours: look again afterwards.
+/**
+ * shared_publish_bell() - tell it where the host's bell is
+ * @p: loaded
+ *
+ * The bell may move meanwhile, and its new place be published by life_bell_moved() before ours:
+ * look again afterwards.
+ *
+ * Context: any.
  */
 void shared_publish_bell(struct partition *p)
 {
@@ -35,7 +47,12 @@ void shared_publish_bell(struct partition *p)
 	} while (place != ikc_bell_get());
 }
 
-/* All of it anew, before a start.  p->mutex and p->input_mutex. */
+/**
+ * shared_reset() - all of it anew, before a start
+ * @p: loaded, does not run
+ *
+ * Context: p->mutex and p->input_mutex are held.
+ */
 void shared_reset(struct partition *p)
 {
 	struct shimos_shared *shared = p->shared;

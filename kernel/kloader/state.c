@@ -47,12 +47,24 @@ static const char *const state_cause_names[] = {
 	[SHIMOS_CAUSE_CHANGED] = "changed",
 };
 
+/**
+ * state_name() - what the user calls a state
+ * @state: anything
+ *
+ * Context: any.
+ */
 const char *state_name(enum shimos_state state)
 {
 	return state < ARRAY_SIZE(state_names) && state_names[state] ?
 	       state_names[state] : "unknown";
 }
 
+/**
+ * state_cause_name() - what the user calls a cause
+ * @cause: anything
+ *
+ * Context: any.
+ */
 const char *state_cause_name(enum shimos_cause cause)
 {
 	return cause < ARRAY_SIZE(state_cause_names) ? state_cause_names[cause] :
@@ -66,6 +78,9 @@ static bool state_may_follow(enum shimos_state from, enum shimos_state to)
 
 /**
  * state_check_step() - may the partition take this step?
+ * @p: which
+ * @to: the state after it
+ * @c: why not
  *
  * Context: p->mutex is held.
  * Return: 0; -ENOENT: it is being removed; -EBUSY: not from its state.
@@ -80,7 +95,14 @@ int state_check_step(struct partition *p, enum shimos_state to, struct complaint
 	return 0;
 }
 
-/* It is stuck: say what that means.  Returns -EIO. */
+/**
+ * state_refuse_stuck() - it is stuck: say what that means
+ * @p: is stuck
+ * @c: gets that
+ *
+ * Context: any.
+ * Return: -EIO.
+ */
 int state_refuse_stuck(const struct partition *p, struct complaint *c)
 {
 	return shimos_refuse(c, -EIO,
@@ -88,7 +110,12 @@ int state_refuse_stuck(const struct partition *p, struct complaint *c)
 			     p->name);
 }
 
-/* Do CPUs run in it?  Any context. */
+/**
+ * state_is_up() - do CPUs run in it?
+ * @p: any
+ *
+ * Context: any.
+ */
 bool state_is_up(const struct partition *p)
 {
 	enum shimos_state state = READ_ONCE(p->state);
@@ -97,7 +124,12 @@ bool state_is_up(const struct partition *p)
 	       state == SHIMOS_STOPPING;
 }
 
-/* Wake those who wait for the next event.  Caller holds p->mutex. */
+/**
+ * state_event() - wake those who wait for the next event
+ * @p: to which something has happened
+ *
+ * Context: p->mutex is held.
+ */
 void state_event(struct partition *p)
 {
 	lockdep_assert_held(&p->mutex);
@@ -119,7 +151,13 @@ static void state_tell_sysfs(struct partition *p)
 	kobject_uevent_env(&p->device->kobj, KOBJ_CHANGE, env);
 }
 
-/* Caller holds p->mutex and has checked the step.  May sleep. */
+/**
+ * state_set() - it is in another state now
+ * @p: the step has been checked
+ * @state: which
+ *
+ * Context: may sleep; p->mutex is held.
+ */
 void state_set(struct partition *p, enum shimos_state state)
 {
 	lockdep_assert_held(&p->mutex);

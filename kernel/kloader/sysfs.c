@@ -66,6 +66,13 @@ static struct attribute *sysfs_attrs[] = {
 };
 ATTRIBUTE_GROUPS(sysfs);
 
+/**
+ * sysfs_enter() - show a partition in sysfs
+ * @p: in the table
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
 int sysfs_enter(struct partition *p)
 {
 	struct device *device;
@@ -78,18 +85,35 @@ int sysfs_enter(struct partition *p)
 	return 0;
 }
 
+/**
+ * sysfs_leave() - show it no more
+ * @p: of sysfs_enter()
+ *
+ * Context: may sleep, until nobody reads there.
+ */
 void sysfs_leave(struct partition *p)
 {
 	device_unregister(p->device);
 	p->device = NULL;
 }
 
+/**
+ * sysfs_init() - make the class
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
 int sysfs_init(void)
 {
 	sysfs_class = compat_class_create("shimos");
 	return PTR_ERR_OR_ZERO(sysfs_class);
 }
 
+/**
+ * sysfs_exit() - take it away
+ *
+ * Context: may sleep; there is no partition.
+ */
 void sysfs_exit(void)
 {
 	class_destroy(sysfs_class);

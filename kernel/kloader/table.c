@@ -10,7 +10,14 @@ DEFINE_MUTEX(kloader_mutex);
 LIST_HEAD(table_partitions);
 static u32 table_last_id;	/* kloader_mutex */
 
-/* Enter the name, so that no second partition can take it; gives the id. */
+/**
+ * table_enter() - enter the name, so that no second partition can take it
+ * @p: gets its id
+ * @c: why not
+ *
+ * Context: may sleep; takes kloader_mutex.
+ * Return: 0 or -EEXIST.
+ */
 int table_enter(struct partition *p, struct complaint *c)
 {
 	struct partition *other;
@@ -29,7 +36,12 @@ int table_enter(struct partition *p, struct complaint *c)
 	return ret;
 }
 
-/* Returns when no doorbell looks at it any more.  May sleep. */
+/**
+ * table_leave() - nobody finds it any more
+ * @p: in the table
+ *
+ * Context: may sleep; takes kloader_mutex.  No doorbell looks at it any more when it returns.
+ */
 void table_leave(struct partition *p)
 {
 	mutex_lock(&kloader_mutex);
@@ -48,6 +60,12 @@ static void table_free(struct kref *ref)
 	module_put(THIS_MODULE);
 }
 
+/**
+ * table_put() - give back a reference of table_get()
+ * @p: may be gone after this
+ *
+ * Context: may sleep.
+ */
 void table_put(struct partition *p)
 {
 	kref_put(&p->ref, table_free);
@@ -83,6 +101,11 @@ struct partition *table_get(u32 id, bool next)
 	return found;
 }
 
+/**
+ * table_count() - how many partitions there are to see
+ *
+ * Context: may sleep; takes kloader_mutex.
+ */
 unsigned int table_count(void)
 {
 	unsigned int count = 0;

@@ -18,13 +18,26 @@ static _Noreturn void exit_end(struct guard_cpu *cpu, enum guard_why why, u64 at
 		asm volatile("cli; hlt");
 }
 
-/* An exception in the guard: a fault of ours. */
+/**
+ * guard_fault() - an exception in the guard: a fault of ours
+ * @cpu: this CPU's
+ * @vector: which
+ *
+ * Context: called by entry.S; the CPU ends here.
+ */
 void guard_fault(struct guard_cpu *cpu, u64 vector)
 {
 	exit_end(cpu, GUARD_FAULT, 0, vector);
 }
 
-/* Until the kernel wakes this CPU; what else it finds then is as the first has found it. */
+/**
+ * guard_start() - wait until the kernel wakes this CPU
+ * @cpu: this CPU's
+ *
+ * What else it finds then is as the first has found it.
+ *
+ * Context: called by entry.S, with GIF clear.
+ */
 void guard_start(struct guard_cpu *cpu)
 {
 	struct guard_mailbox *box = (struct guard_mailbox *)cpu->mailbox;
@@ -68,8 +81,9 @@ static void exit_invd(struct guard_cpu *cpu)
 
 /**
  * guard_exit() - all that happens between two runs of the kernel
+ * @cpu: this CPU's
  *
- * Called by entry.S, with GIF clear; does not return if the CPU ends here.
+ * Context: called by entry.S, with GIF clear; does not return if the CPU ends here.
  */
 void guard_exit(struct guard_cpu *cpu)
 {

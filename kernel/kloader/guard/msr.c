@@ -68,6 +68,12 @@ static int msr_write(struct guard_cpu *cpu, u32 msr, u64 value)
 	return msr_is_known(msr);
 }
 
+/**
+ * guard_msr() - RDMSR or WRMSR of a register that is not let through
+ * @cpu: this CPU's
+ *
+ * Context: between two runs of the kernel, with GIF clear.
+ */
 void guard_msr(struct guard_cpu *cpu)
 {
 	struct svm_vmcb *vmcb = guard_vmcb(cpu);

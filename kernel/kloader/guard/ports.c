@@ -43,6 +43,12 @@ static void ports_out(struct guard_cpu *cpu, u16 port, u32 info, u32 value)
 		cpu->clock = value & PORTS_CLOCK_MASK;
 }
 
+/**
+ * guard_ports() - IN or OUT of a port that is not let through
+ * @cpu: this CPU's
+ *
+ * Context: between two runs of the kernel, with GIF clear.
+ */
 void guard_ports(struct guard_cpu *cpu)
 {
 	struct svm_vmcb *vmcb = guard_vmcb(cpu);

@@ -9,6 +9,12 @@
 
 #include <linux/types.h>
 
+/**
+ * enum arm64_bell_kind - what a bell is for
+ * @ARM64_BELL_CONTROL: the control bell
+ * @ARM64_BELL_QUEUE: queues
+ * @ARM64_BELL_KINDS: how many kinds there are
+ */
 enum arm64_bell_kind { ARM64_BELL_CONTROL, ARM64_BELL_QUEUE, ARM64_BELL_KINDS };
 
 /**

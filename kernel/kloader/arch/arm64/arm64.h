@@ -19,18 +19,31 @@
 #define ARM64_DESCRIPTION	0x20000
 #define ARM64_RAM		0x40000
 
+/**
+ * struct arm64_partition - what this architecture knows of a partition
+ * @frame: redistributors, physical, in the order of p->cpus
+ * @frames: the first of them
+ * @frames_end: where its kernel looks last
+ * @text: of what it boots, offset in its memory
+ * @text_end: the same, where it ends
+ */
 struct arm64_partition {
-	u64 frame[SHIMOS_MAX_CPUS];	/* redistributors, physical, in the order of p->cpus */
-	u64 frames, frames_end;		/* from the first of them to where its kernel looks last */
-	u64 text, text_end;		/* of what it boots, offsets in its memory */
+	u64 frame[SHIMOS_MAX_CPUS];
+	u64 frames, frames_end;
+	u64 text, text_end;
 };
 
+/**
+ * arm64_of() - what this architecture knows of a partition
+ * @p: of kloader_arch_create()
+ *
+ * Context: any.
+ */
 static inline struct arm64_partition *arm64_of(struct partition *p)
 {
 	return p->arch;
 }
 
-/* image.c: how far its code can reach, from its load address.  It has been parsed. */
 void arm64_image_text(const void *image, u64 size, u64 *start, u64 *end);
 
 /* psci.c */

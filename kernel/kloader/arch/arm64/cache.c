@@ -12,6 +12,13 @@
 
 #define CTR_DMINLINE	GENMASK(19, 16)	/* binary logarithm of its words */
 
+/**
+ * arm64_cache_clean() - write what caches hold of some memory back, and forget it there
+ * @start: where
+ * @size: bytes
+ *
+ * Context: any.
+ */
 void arm64_cache_clean(const void *start, u64 size)
 {
 	u64 line = 4UL << FIELD_GET(CTR_DMINLINE, read_sysreg(ctr_el0));
@@ -22,7 +29,13 @@ void arm64_cache_clean(const void *start, u64 size)
 	dsb(sy);
 }
 
-/* No CPU keeps instructions that were there before; what was written is clean. */
+/**
+ * arm64_cache_forget_code() - no CPU keeps instructions that were there before
+ *
+ * What was written is clean.
+ *
+ * Context: any.
+ */
 void arm64_cache_forget_code(void)
 {
 	asm volatile("ic ialluis" ::: "memory");

@@ -94,6 +94,11 @@ static void arm64_gic_find_in_acpi(void)
 	acpi_put_table(madt);
 }
 
+/**
+ * arm64_gic_init() - find the interrupt controller, as the firmware describes it
+ *
+ * Context: may sleep.
+ */
 void arm64_gic_init(void)
 {
 	if (acpi_disabled)
@@ -110,6 +115,13 @@ static bool arm64_gic_has_registers(void)
 	return features & GENMASK_ULL(27, 24) && read_sysreg_s(SYS_ICC_SRE_EL1) & ICC_SRE_EL1_SRE;
 }
 
+/**
+ * arm64_gic_check() - can kernels share this interrupt controller?
+ * @c: why not
+ *
+ * Context: any.
+ * Return: 0 or -EOPNOTSUPP.
+ */
 int arm64_gic_check(struct complaint *c)
 {
 	if (!arm64_gic_distributor || !arm64_gic_has_registers())
@@ -158,7 +170,16 @@ static u32 arm64_gic_look_in(struct partition *p, const struct arm64_gic_region 
 	return found;
 }
 
-/* They have to be in one region: more than one range cannot be told. */
+/**
+ * arm64_gic_find_frames() - find the redistributors of a partition's CPUs
+ * @p: its CPUs are known
+ * @c: why not
+ *
+ * They have to be in one region: more than one range cannot be told.
+ *
+ * Context: may sleep.
+ * Return: 0, -ENOMEM or -EOPNOTSUPP.
+ */
 int arm64_gic_find_frames(struct partition *p, struct complaint *c)
 {
 	unsigned int i;
@@ -187,7 +208,12 @@ static void __iomem *arm64_gic_map_sgis(struct partition *p, u32 i)
 	return ioremap(arm64_of(p)->frame[i] + GIC_SGI_FRAME, SZ_64K);
 }
 
-/* Its CPUs are off: what was sent to them meanwhile is nobody's. */
+/**
+ * arm64_gic_forget() - what was sent to its CPUs meanwhile is nobody's
+ * @p: its CPUs are off
+ *
+ * Context: may sleep.
+ */
 void arm64_gic_forget(struct partition *p)
 {
 	void __iomem *sgis;
@@ -203,9 +229,15 @@ void arm64_gic_forget(struct partition *p)
 	}
 }
 
-/*
- * Interrupt a CPU that does not hear: by one that it has not just taken, more urgent than all
- * that it may have taken, so that it at least wakes up.  Firmware may keep some for itself.
+/**
+ * arm64_gic_press() - interrupt a CPU that does not hear
+ * @p: whose CPU it is
+ * @i: the CPU, an index of p->cpus
+ *
+ * By one that it has not just taken, more urgent than all that it may have taken, so that it at
+ * least wakes up.  Firmware may keep some for itself.
+ *
+ * Context: may sleep.
  */
 void arm64_gic_press(struct partition *p, u32 i)
 {
@@ -227,7 +259,14 @@ void arm64_gic_press(struct partition *p, u32 i)
 
 /* ---- the distributor ---- */
 
-/* What a partition takes for it: with no devices' interrupts, and plain memory. */
+/**
+ * arm64_gic_write_distributor() - write what a partition takes for the distributor
+ * @p: does not run
+ *
+ * With no devices' interrupts, and plain memory.
+ *
+ * Context: may sleep.
+ */
 void arm64_gic_write_distributor(struct partition *p)
 {
 	void __iomem *real = ioremap(arm64_gic_distributor, ARM64_DISTRIBUTOR_LEN);

@@ -118,9 +118,17 @@ int kloader_arch_parse_image(const void *image, u64 size, struct image *out,
 	return image_check_pages(flags, c);
 }
 
-/*
- * By the first section that can be run, in which constants and code of the boot follow.
- * What is before it, and the boot's code, is RAM once it runs.
+/**
+ * arm64_image_text() - how far a kernel's code can reach, from its load address
+ * @image: has been parsed
+ * @size: its bytes
+ * @start: gets the first offset
+ * @end: gets where it ends; 0: it does not say
+ *
+ * By the first section that can be run, in which constants and code of the boot follow.  What is
+ * before it, and the boot's code, is RAM once it runs.
+ *
+ * Context: any.
  */
 void arm64_image_text(const void *image, u64 size, u64 *start, u64 *end)
 {

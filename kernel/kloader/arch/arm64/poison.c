@@ -140,7 +140,15 @@ static unsigned int poison_granule(u64 control)
 	return 0;
 }
 
-/* All that the kernel can run, its modules' code too. */
+/**
+ * arm64_poison_mapped() - let all that its kernel can run switch the CPU off, its modules' code too
+ * @p: its CPUs do not hear
+ *
+ * Its page tables may say anything; only its own memory is written.
+ *
+ * Context: may sleep.
+ * Return: whether there was anything to do.
+ */
 bool arm64_poison_mapped(struct partition *p)
 {
 	const struct shimos_arm64 *said = (void *)p->shared + SHIMOS_PLATFORM;
@@ -164,6 +172,13 @@ bool arm64_poison_mapped(struct partition *p)
 
 /* ---- by the image ---- */
 
+/**
+ * arm64_poison_image() - let its image's code switch the CPU off
+ * @p: its CPUs do not hear
+ *
+ * Context: may sleep.
+ * Return: whether there was anything to do.
+ */
 bool arm64_poison_image(struct partition *p)
 {
 	const struct arm64_partition *a = arm64_of(p);

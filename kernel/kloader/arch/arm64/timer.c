@@ -54,7 +54,13 @@ static void arm64_timer_of_acpi(const struct acpi_table_gtdt *gtdt, struct shimo
 	out->timer_flags = arm64_timer_trigger(gtdt->virtual_timer_flags);
 }
 
-/* 0, or -ENODEV: the firmware does not say what a partition has to know. */
+/**
+ * arm64_timer_describe() - by which interrupts the CPUs' timers come
+ * @out: gets that
+ *
+ * Context: may sleep.
+ * Return: 0; -ENODEV: the firmware does not say what a partition has to know.
+ */
 int arm64_timer_describe(struct shimos_platform *out)
 {
 	struct acpi_table_header *header;

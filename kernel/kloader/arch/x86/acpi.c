@@ -204,6 +204,15 @@ static u64 x86_acpi_write_rsdp(struct x86_acpi_builder *b, u64 xsdt)
 	return partition_phys(b->p, b->next);
 }
 
+/**
+ * x86_write_acpi() - write the ACPI tables that its kernel reads
+ * @p: does not run
+ * @rsdp: gets the physical address of the RSDP
+ * @c: why not
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0; -ENOSPC: they do not fit.
+ */
 int x86_write_acpi(struct partition *p, u64 *rsdp, struct complaint *c)
 {
 	struct x86_acpi_builder b = { .p = p, .next = X86_ACPI };

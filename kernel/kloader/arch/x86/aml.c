@@ -73,6 +73,13 @@ static size_t aml_put_package_length(struct aml *a)
 	return at;
 }
 
+/**
+ * aml_end() - a scope or a device ends
+ * @a: written to
+ * @mark: of its begin
+ *
+ * Context: any.
+ */
 void aml_end(struct aml *a, struct aml_mark mark)
 {
 	size_t length = a->len - mark.package;
@@ -84,6 +91,14 @@ void aml_end(struct aml *a, struct aml_mark mark)
 	a->buf[mark.package + 2] = length >> 12;
 }
 
+/**
+ * aml_begin_scope() - what follows is in a scope, until aml_end() (ACPI 6.5, 20.2.5.1)
+ * @a: written to
+ * @name: four characters, the last ones '_' where it is shorter
+ *
+ * Context: any.
+ * Return: for aml_end().
+ */
 struct aml_mark aml_begin_scope(struct aml *a, const char *name)
 {
 	struct aml_mark mark = {};
@@ -95,6 +110,14 @@ struct aml_mark aml_begin_scope(struct aml *a, const char *name)
 	return mark;
 }
 
+/**
+ * aml_begin_device() - what follows is a device, until aml_end() (20.2.5.2)
+ * @a: written to
+ * @name: four characters
+ *
+ * Context: any.
+ * Return: for aml_end().
+ */
 struct aml_mark aml_begin_device(struct aml *a, const char *name)
 {
 	struct aml_mark mark = {};
@@ -112,12 +135,29 @@ static void aml_put_name(struct aml *a, const char *name)
 	aml_put_text(a, name);
 }
 
+/**
+ * aml_name_integer() - a name stands for a number
+ * @a: written to
+ * @name: four characters
+ * @value: the number
+ *
+ * Context: any.
+ */
 void aml_name_integer(struct aml *a, const char *name, u64 value)
 {
 	aml_put_name(a, name);
 	aml_put_integer(a, value);
 }
 
+/**
+ * aml_name_bytes() - a name stands for a package of small numbers
+ * @a: written to
+ * @name: four characters
+ * @bytes: the numbers
+ * @count: how many
+ *
+ * Context: any.
+ */
 void aml_name_bytes(struct aml *a, const char *name, const u8 *bytes, u8 count)
 {
 	struct aml_mark mark = {};
@@ -137,7 +177,16 @@ static u8 aml_hex_digit(char digit)
 	return digit <= '9' ? digit - '0' : digit - 'A' + 10;
 }
 
-/* EISAID of section 19.6.36: letters in five bits each, bytes from the left. */
+/**
+ * aml_name_id() - a name stands for an identifier
+ * @a: written to
+ * @name: four characters
+ * @id: three letters and four hexadecimal digits: "PNP0A08"
+ *
+ * As EISAID of section 19.6.36: letters in five bits each, bytes from the left.
+ *
+ * Context: any.
+ */
 void aml_name_id(struct aml *a, const char *name, const char *id)
 {
 	u16 letters = (id[0] & 0x1f) << 10 | (id[1] & 0x1f) << 5 | (id[2] & 0x1f);
@@ -150,6 +199,14 @@ void aml_name_id(struct aml *a, const char *name, const char *id)
 	aml_put(a, aml_hex_digit(id[5]) << 4 | aml_hex_digit(id[6]), 1);
 }
 
+/**
+ * aml_begin_resources() - a name stands for a list of resources, until aml_end_resources() (6.4)
+ * @a: written to
+ * @name: four characters
+ *
+ * Context: any.
+ * Return: for aml_end_resources().
+ */
 struct aml_mark aml_begin_resources(struct aml *a, const char *name)
 {
 	struct aml_mark mark;
@@ -179,22 +236,54 @@ static void aml_put_range(struct aml *a, u8 space, u8 flags, u8 type_flags,
 	aml_put(a, last - first + 1, width);
 }
 
+/**
+ * aml_buses() - a resource: bus numbers
+ * @a: in a list of resources
+ * @first: the first one
+ * @last: the last one
+ *
+ * Context: any.
+ */
 void aml_buses(struct aml *a, u16 first, u16 last)
 {
 	aml_put_range(a, SPACE_BUSES, FIXED, 0, 2, first, last);
 }
 
+/**
+ * aml_ports() - a resource: ports
+ * @a: in a list of resources
+ * @first: the first one
+ * @last: the last one
+ *
+ * Context: any.
+ */
 void aml_ports(struct aml *a, u16 first, u16 last)
 {
 	aml_put_range(a, SPACE_PORTS, FIXED, PORTS_ALL, 2, first, last);
 }
 
+/**
+ * aml_memory() - a resource: memory
+ * @a: in a list of resources
+ * @first: the first physical address
+ * @last: the last one
+ * @consumer: the device uses it itself, and does not hand it on
+ *
+ * Context: any.
+ */
 void aml_memory(struct aml *a, u64 first, u64 last, bool consumer)
 {
 	aml_put_range(a, SPACE_MEMORY, FIXED | (consumer ? CONSUMER : 0),
 		      MEMORY_WRITABLE, 8, first, last);
 }
 
+/**
+ * aml_end_resources() - the list ends
+ * @a: written to
+ * @mark: of aml_begin_resources()
+ *
+ * Context: any.
+ */
 void aml_end_resources(struct aml *a, struct aml_mark mark)
 {
 	size_t size;

@@ -8,7 +8,13 @@
 
 #include <linux/types.h>
 
-/* What does not fit is left out, and overflow says so: look once, at the end. */
+/**
+ * struct aml - what is written, and where to
+ * @buf: gets it
+ * @room: of @buf, bytes
+ * @len: bytes that are written
+ * @overflow: something did not fit and was left out: look once, at the end
+ */
 struct aml {
 	u8 *buf;
 	size_t room;
@@ -16,10 +22,14 @@ struct aml {
 	bool overflow;
 };
 
-/* A length that is known when the object ends; objects may nest. */
+/**
+ * struct aml_mark - a length that is known when the object ends; objects may nest
+ * @package: offset of the package length
+ * @size: offset of a buffer's size, in buffers only
+ */
 struct aml_mark {
-	size_t package;		/* offset of the package length */
-	size_t size;		/* offset of a buffer's size, in buffers only */
+	size_t package;
+	size_t size;
 };
 
 /* Names are four characters, the last ones '_' where they are shorter. */
@@ -29,7 +39,6 @@ void aml_end(struct aml *a, struct aml_mark mark);
 
 void aml_name_integer(struct aml *a, const char *name, u64 value);
 void aml_name_bytes(struct aml *a, const char *name, const u8 *bytes, u8 count);
-/* An identifier of three letters and four hexadecimal digits: "PNP0A08". */
 void aml_name_id(struct aml *a, const char *name, const char *id);
 
 /* A list of resources (section 6.4), then: */

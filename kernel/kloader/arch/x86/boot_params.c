@@ -53,6 +53,14 @@ static void x86_write_e820(struct partition *p, struct boot_params *bp)
 	x86_write_ecam(p, bp);
 }
 
+/**
+ * x86_write_boot_params() - place the image, and write all that its kernel is told of the machine
+ * @p: does not run
+ * @c: why not
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0 or an error.
+ */
 int x86_write_boot_params(struct partition *p, struct complaint *c)
 {
 	struct boot_params *bp = partition_at(p, X86_BOOT_PARAMS);

@@ -84,7 +84,14 @@ static void cmdline_read_host_word(const char *word, size_t len)
 		x86_tsc_reliable = true;
 }
 
-/* The kernel does not export its command line to modules; /proc has it. */
+/**
+ * x86_read_host_cmdline() - read the host's own command line once; it does not change
+ *
+ * The kernel does not export it to modules; /proc has it.
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
 int x86_read_host_cmdline(void)
 {
 	const char *at, *word;
@@ -109,11 +116,21 @@ int x86_read_host_cmdline(void)
 	return min_t(ssize_t, got, 0);
 }
 
+/**
+ * x86_host_tsc_reliable() - was the host told that its TSC is reliable?
+ *
+ * Context: any; after x86_read_host_cmdline().
+ */
 bool x86_host_tsc_reliable(void)
 {
 	return x86_tsc_reliable;
 }
 
+/**
+ * x86_host_ipi_broadcast_off() - does the host never send interrupts to all CPUs at once?
+ *
+ * Context: any; after x86_read_host_cmdline().
+ */
 bool x86_host_ipi_broadcast_off(void)
 {
 	return x86_ipi_broadcast_off;

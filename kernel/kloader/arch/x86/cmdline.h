@@ -4,7 +4,6 @@
 
 #include "kloader.h"
 
-/* Read the host's own command line once; it does not change. */
 int x86_read_host_cmdline(void);
 bool x86_host_ipi_broadcast_off(void);
 bool x86_host_tsc_reliable(void);

@@ -96,6 +96,11 @@ static void x86_cpu_set_mode(u32 mode)
 	WRITE_ONCE(x86_cpu_data()->mode, mode);
 }
 
+/**
+ * x86_cpu_trampoline() - the physical address of the trampoline's page
+ *
+ * Context: any; after x86_cpu_init().
+ */
 u64 x86_cpu_trampoline(void)
 {
 	return x86_trampoline;
@@ -229,6 +234,12 @@ static void x86_cpu_write_idt(void)
 	x86_cpu_data()->idt_base = x86_cpu_label(kloader_trampoline_idt);
 }
 
+/**
+ * x86_cpu_init() - put the trampoline below 1 MiB
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int x86_cpu_init(void)
 {
 	u8 *page;
@@ -252,6 +263,11 @@ int x86_cpu_init(void)
 	return 0;
 }
 
+/**
+ * x86_cpu_exit() - give its memory back
+ *
+ * Context: may sleep; no CPU is parked there.
+ */
 void x86_cpu_exit(void)
 {
 	x86_low_memory_give_back(x86_trampoline, TRAMPOLINE_PAGES);

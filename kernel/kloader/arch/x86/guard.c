@@ -82,6 +82,13 @@ static bool x86_guard_take_memory(struct x86_guard *g)
 	return g->image && g->idt && g->ports && g->registers && g->blank;
 }
 
+/**
+ * x86_guard_host_bytes() - host memory spent on a guard
+ * @g: of x86_guard_create()
+ *
+ * Context: any.
+ * Return: bytes.
+ */
 u64 x86_guard_host_bytes(const struct x86_guard *g)
 {
 	return sizeof(*g) + (PAGE_SIZE << g->image_order) + 2 * PAGE_SIZE +
@@ -112,7 +119,15 @@ static void x86_guard_fill_idt(struct x86_guard *g)
 		};
 }
 
-/* kloader_arch_check_guard() has nothing against it. */
+/**
+ * x86_guard_create() - make a partition's guard
+ * @p: its CPUs and memory are known
+ *
+ * kloader_arch_check_guard() has nothing against it.
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int x86_guard_create(struct partition *p)
 {
 	struct x86_guard *g;
@@ -150,7 +165,12 @@ static void x86_guard_forget(void *arg)
 			wrmsrl(MSR_VM_HSAVE_PA, 0);
 }
 
-/* Its CPUs are the host's again. */
+/**
+ * x86_guard_destroy() - undo x86_guard_create(), if there is a guard
+ * @p: its CPUs are the host's again
+ *
+ * Context: may sleep.
+ */
 void x86_guard_destroy(struct partition *p)
 {
 	struct x86_guard *g = x86_of(p)->guard;
@@ -225,7 +245,13 @@ static void x86_guard_fill_cpu(struct partition *p, u32 i)
 	vmcb->save.rip = partition_phys(p, p->layout.kernel) + p->image.entry;
 }
 
-/* Everything that a start needs, anew. */
+/**
+ * x86_guard_stage() - write everything that a start needs, anew
+ * @p: does not run
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0 or -ENOMEM.
+ */
 int x86_guard_stage(struct partition *p)
 {
 	u64 *gdt = partition_at(p, X86_GUEST_GDT);
@@ -242,7 +268,16 @@ int x86_guard_stage(struct partition *p)
 	return x86_guard_show_devices(x86_of(p)->guard, p);
 }
 
-/* The first one comes last: it finds the others at the mailbox. */
+/**
+ * x86_guard_start() - let all CPUs enter the guard
+ * @p: staged
+ * @c: why not
+ *
+ * The first one comes last: it finds the others at the mailbox.
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0 or an error.
+ */
 int x86_guard_start(struct partition *p, struct complaint *c)
 {
 	struct x86_guard *g = x86_of(p)->guard;

@@ -12,23 +12,43 @@
 
 struct guard_cpu;
 
-/* Page tables: the guard's own, and those of what the kernel sees. */
+/**
+ * struct x86_guard_tables - page tables: the guard's own, or those of what the kernel sees
+ * @pages: chained by their page->lru
+ * @root: physical address of the first
+ * @count: how many
+ */
 struct x86_guard_tables {
-	struct list_head pages;		/* chained by their page->lru */
-	u64 root;			/* physical address of the first */
+	struct list_head pages;
+	u64 root;
 	u32 count;
 };
 
+/**
+ * struct x86_guard - what guards a partition
+ * @link: in all of them; x86_guard_mutex
+ * @image: a copy of the guard's image
+ * @image_order: of its pages
+ * @idt: the guard's
+ * @ports: which are not let through, a bit each
+ * @registers: the same of MSRs
+ * @blank: stands for what is others' below 1 MiB
+ * @own: what the guard sees
+ * @seen: what its kernel sees; x86_guard_mutex, once there is a partition
+ * @cpu_count: how many CPUs
+ * @cpu: what each has for itself
+ * @reason: why the guard has ended it, in words
+ */
 struct x86_guard {
-	struct list_head link;		/* x86_guard_mutex */
+	struct list_head link;
 	void *image;
 	unsigned int image_order;
 	void *idt;
-	void *ports;			/* which are not let through */
-	void *registers;		/* the same of MSRs */
-	void *blank;			/* stands for what is others' below 1 MiB */
+	void *ports;
+	void *registers;
+	void *blank;
 	struct x86_guard_tables own;
-	struct x86_guard_tables seen;	/* x86_guard_mutex, once there is a partition */
+	struct x86_guard_tables seen;
 	u32 cpu_count;
 	struct guard_cpu *cpu[SHIMOS_MAX_CPUS];
 	char reason[sizeof_field(struct partition, message)];

@@ -38,6 +38,14 @@ static void guard_maps_watch(u8 *map, u32 msr, u32 what)
 	map[base + bit / 8] |= what << bit % 8;
 }
 
+/**
+ * x86_guard_allow_ports() - let ports through to the hardware
+ * @g: its kernel does not run
+ * @first: the first one
+ * @last: the last one
+ *
+ * Context: any.
+ */
 void x86_guard_allow_ports(struct x86_guard *g, u32 first, u32 last)
 {
 	u8 *map = g->ports;
@@ -47,6 +55,12 @@ void x86_guard_allow_ports(struct x86_guard *g, u32 first, u32 last)
 		map[port / 8] &= ~BIT(port % 8);
 }
 
+/**
+ * x86_guard_fill_maps() - let no port through, and watch the MSRs that reach beyond a CPU
+ * @g: its kernel does not run
+ *
+ * Context: any.
+ */
 void x86_guard_fill_maps(struct x86_guard *g)
 {
 	u32 i, msr;

@@ -126,6 +126,14 @@ static int guard_seen_fill_own(struct x86_guard *g, struct partition *p)
 	return ret;
 }
 
+/**
+ * x86_guard_make_tables() - make the page tables of a guard and of what its kernel sees
+ * @g: its image and its CPUs' memory are there
+ * @p: whose
+ *
+ * Context: may sleep; takes x86_guard_mutex.
+ * Return: 0 or -ENOMEM; x86_guard_free_tables() has to follow either way.
+ */
 int x86_guard_make_tables(struct x86_guard *g, struct partition *p)
 {
 	int ret = -ENOMEM;
@@ -154,6 +162,8 @@ static int guard_seen_show_bar(struct x86_guard *g, const struct resource *bar)
 
 /**
  * x86_guard_show_devices() - let its kernel reach the devices that the partition was given
+ * @g: of @p
+ * @p: whose devices
  *
  * Context: p->mutex is held, and it does not run.  May sleep.
  * Return: 0 or -ENOMEM.
@@ -175,6 +185,12 @@ int x86_guard_show_devices(struct x86_guard *g, struct partition *p)
 	return ret;
 }
 
+/**
+ * x86_guard_free_tables() - free them
+ * @g: no CPU uses them
+ *
+ * Context: may sleep; takes x86_guard_mutex.
+ */
 void x86_guard_free_tables(struct x86_guard *g)
 {
 	mutex_lock(&x86_guard_mutex);

@@ -37,6 +37,13 @@ static bool x86_low_memory_has_signature(const u32 *page)
 	return false;
 }
 
+/**
+ * x86_low_memory_init() - find the pages below 1 MiB that nobody uses
+ *
+ * Those behind which firmware may look are left alone.
+ *
+ * Context: may sleep.
+ */
 void x86_low_memory_init(void)
 {
 	unsigned int page, first;
@@ -53,6 +60,13 @@ void x86_low_memory_init(void)
 	}
 }
 
+/**
+ * x86_low_memory_take() - take pages below 1 MiB, one after the other
+ * @pages: how many
+ *
+ * Context: may sleep.
+ * Return: the first one's physical address; 0: there are none left.
+ */
 u64 x86_low_memory_take(unsigned int pages)
 {
 	unsigned long page;
@@ -65,6 +79,13 @@ u64 x86_low_memory_take(unsigned int pages)
 	return page < LAST_PAGE ? page << PAGE_SHIFT : 0;
 }
 
+/**
+ * x86_low_memory_give_back() - give them back
+ * @addr: of x86_low_memory_take()
+ * @pages: as many
+ *
+ * Context: may sleep.
+ */
 void x86_low_memory_give_back(u64 addr, unsigned int pages)
 {
 	mutex_lock(&x86_low_memory_mutex);

@@ -45,6 +45,14 @@ static void page_tables_map(struct page_tables_builder *b, u64 start, u64 end)
 	}
 }
 
+/**
+ * x86_write_page_tables() - write the tables by which its kernel begins
+ * @p: does not run
+ *
+ * The top level lies at X86_PAGE_TABLES.  Addresses are the physical ones.
+ *
+ * Context: may sleep; p->mutex is held.
+ */
 void x86_write_page_tables(struct partition *p)
 {
 	struct page_tables_builder b = { .p = p, .next = X86_PAGE_TABLES + PAGE_SIZE };

@@ -25,7 +25,14 @@ static bool x86_pci_covers(const struct acpi_mcfg_allocation *entry, struct pci_
 	       entry->end_bus_number >= bus->number;
 }
 
-/* Where configuration space of a bus is in memory, as the firmware says. */
+/**
+ * x86_bus_ecam() - where configuration space of a bus is in memory, as the firmware says
+ * @bus: which
+ * @addr: gets the physical address of X86_BUS_ECAM_LEN bytes
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOENT.
+ */
 int x86_bus_ecam(struct pci_bus *bus, u64 *addr)
 {
 	const struct acpi_mcfg_allocation *entry;
@@ -94,7 +101,15 @@ int kloader_arch_check_pci(struct pci_dev *pdev, struct complaint *c)
 	return 0;
 }
 
-/* In MCFG the address is that of bus 0, wherever the range begins. */
+/**
+ * x86_describe_ecam() - a bus's row of the ACPI table MCFG
+ * @bus: has a device that was given
+ * @entry: gets it
+ *
+ * In MCFG the address is that of bus 0, wherever the range begins.
+ *
+ * Context: may sleep.
+ */
 void x86_describe_ecam(struct pci_bus *bus, struct acpi_mcfg_allocation *entry)
 {
 	u64 ecam = 0;
@@ -167,7 +182,13 @@ static void x86_pci_add_motherboard(struct partition *p, struct aml *aml)
 	aml_end(aml, device);
 }
 
-/* The DSDT's part on the devices that the partition has.  Caller holds p->mutex. */
+/**
+ * x86_add_pci() - the DSDT's part on the devices that the partition has
+ * @p: whose
+ * @aml: written to
+ *
+ * Context: may sleep; p->mutex is held.
+ */
 void x86_add_pci(struct partition *p, struct aml *aml)
 {
 	unsigned int number = 0;

@@ -33,27 +33,41 @@
 #define X86_CMDLINE_ADVICE \
 	"GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub and restart the machine"
 
+/**
+ * struct x86_partition - what this architecture knows of a partition
+ * @low_memory: physical address, X86_LOW_PAGES pages
+ * @guard: NULL: its kernel runs as it is
+ */
 struct x86_partition {
-	u64 low_memory;			/* physical address, X86_LOW_PAGES pages */
-	struct x86_guard *guard;	/* NULL: its kernel runs as it is */
+	u64 low_memory;
+	struct x86_guard *guard;
 };
 
 struct boot_params;
 struct x86_guard;
 
-/* A kind of kernel file. */
+/**
+ * struct image_format - a kind of kernel file
+ * @name: of it
+ * @parse: as kloader_arch_parse_image(); -ENOEXEC without a text: it is not of this kind
+ * @place: copy it from the stash to p->layout.kernel, and fill in the setup header
+ */
 struct image_format {
 	const char *name;
-	/* -ENOEXEC without a text: not of this kind */
 	int (*parse)(const void *image, u64 size, struct image *out,
 		     struct complaint *c);
-	/* Copy it from the stash to p->layout.kernel; fill in the setup header. */
 	int (*place)(struct partition *p, struct boot_params *bp,
 		     struct complaint *c);
 };
 
 extern const struct image_format x86_bzimage, x86_elf;
 
+/**
+ * x86_of() - what this architecture knows of a partition
+ * @p: of kloader_arch_create()
+ *
+ * Context: any.
+ */
 static inline struct x86_partition *x86_of(struct partition *p)
 {
 	return p->arch;
@@ -71,7 +85,12 @@ void x86_low_memory_init(void);
 u64 x86_low_memory_take(unsigned int pages);	/* 0: none left */
 void x86_low_memory_give_back(u64 addr, unsigned int pages);
 
-/* What a CPU enters from the trampoline, in 64-bit mode. */
+/**
+ * struct x86_entry - what a CPU enters from the trampoline, in 64-bit mode
+ * @cr3: its page tables, physical
+ * @at: where, in these
+ * @argument: what it finds in RSI
+ */
 struct x86_entry {
 	u64 cr3;
 	u64 at;
