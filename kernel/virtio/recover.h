@@ -9,7 +9,16 @@
 #include <shimos/virtqueue.h>
 #include <uapi/shimos_virtio.h>
 
-/* A ring as the device sees it.  Nobody else is at it: the owner is gone. */
+/**
+ * struct dead_ring - a ring as the device sees it
+ * @desc: its descriptors
+ * @avail: what the driver offers
+ * @used: what the device has done
+ * @state: the owner's book
+ * @size: descriptors, a power of two
+ *
+ * Nobody else is at it: the owner is gone.
+ */
 struct dead_ring {
 	struct vring_desc *desc;
 	struct vring_avail *avail;

@@ -14,49 +14,91 @@
 #include <shimos/ikc.h>
 #include <uapi/shimos_virtio.h>
 
-/* A device that another kernel owns and this one uses. */
+/**
+ * struct shimos_device - a device that another kernel owns and this one uses
+ * @vdev: while registered: for virtio's core
+ * @ref: who knows it
+ * @link: devices_mutex of packets.c; doorbells under RCU
+ * @owner: the owner's kernel
+ * @id: of the owner's
+ * @desc: as the owner described it; config: lock
+ * @generation: of config; lock
+ * @lock: guards config, answer, removal
+ * @mutex: the steps of its life: guards @registered and @forgotten
+ * @registered: with virtio's core
+ * @forgotten: the driver has let go
+ * @unlisted: devices_mutex of packets.c
+ * @orphaned: the same: its owner's kernel has ended
+ * @started: the owner works on the rings
+ * @status: as the driver sees it
+ * @asked: number of the request that waits
+ * @answered: the same of the last answer
+ * @answer: 0 or a negative errno
+ * @changed: for who waits for an answer
+ * @dead: the owner does no more
+ * @stuck: it is over, but may still write; devices_mutex
+ * @removal: enum shimos_virtio_remove, or -1; lock
+ * @config_changed: bit 0: the driver has to be told
+ * @work: registering and removing
+ * @state: shared with the owner
+ * @vq: the driver's virtqueues
+ * @live: vq[] may be called; doorbells look under RCU
+ * @fail_work: fails requests after the owner's end
+ * @fail_lock: playing the device; guards recovered
+ * @recovered: what the owner had begun with was failed
+ */
 struct shimos_device {
-	struct virtio_device vdev;	/* while registered: for virtio's core */
+	struct virtio_device vdev;
 	struct kref ref;
-	struct list_head link;		/* devices_mutex of packets.c; doorbells under RCU */
+	struct list_head link;
 	u32 owner, id;
-	struct shimos_virtio_device desc;	/* as the owner described it; config: lock */
-	u32 generation;			/* of config; lock */
-	spinlock_t lock;		/* guards config, answer, removal */
-	struct mutex mutex;		/* the steps of its life: guards the next two */
+	struct shimos_virtio_device desc;
+	u32 generation;
+	spinlock_t lock;
+	struct mutex mutex;
 	bool registered;
-	bool forgotten;			/* the driver has let go */
-	bool unlisted;			/* devices_mutex of packets.c */
-	bool orphaned;			/* the same: its owner's kernel has ended */
-	bool started;			/* the owner works on the rings */
-	u8 status;			/* as the driver sees it */
+	bool forgotten;
+	bool unlisted;
+	bool orphaned;
+	bool started;
+	u8 status;
 
-	u32 asked;			/* number of the request that waits */
-	u32 answered;			/* the same of the last answer */
-	int answer;			/* 0 or a negative errno */
+	u32 asked;
+	u32 answered;
+	int answer;
 	wait_queue_head_t changed;
 
-	bool dead;			/* the owner does no more */
-	bool stuck;			/* it is over, but may still write; devices_mutex */
-	int removal;			/* enum shimos_virtio_remove, or -1; lock */
-	unsigned long config_changed;	/* bit 0: the driver has to be told */
-	struct work_struct work;	/* registering and removing */
+	bool dead;
+	bool stuck;
+	int removal;
+	unsigned long config_changed;
+	struct work_struct work;
 
-	struct shimos_virtio_state *state;	/* shared with the owner */
+	struct shimos_virtio_state *state;
 	struct virtqueue *vq[SHIMOS_VIRTIO_QUEUES];
-	bool live;			/* vq[] may be called; doorbells look under RCU */
+	bool live;
 
 	/* fail.c: after the owner's end */
 	struct irq_work fail_work;
-	spinlock_t fail_lock;		/* playing the device; guards recovered */
+	spinlock_t fail_lock;
 	bool recovered;
 };
 
+/**
+ * transport_device() - the device behind virtio's
+ * @vdev: of one that is shared
+ */
 static inline struct shimos_device *transport_device(struct virtio_device *vdev)
 {
 	return container_of(vdev, struct shimos_device, vdev);
 }
 
+/**
+ * transport_state_bytes() - how large the state that is shared with the owner is
+ * @d: described
+ *
+ * Return: bytes.
+ */
 static inline size_t transport_state_bytes(const struct shimos_device *d)
 {
 	return struct_size(d->state, ring, d->desc.queues);

@@ -108,13 +108,25 @@ struct shimos_virtio_state {
 	struct shimos_virtio_ring_state ring[];	/* one for each queue */
 };
 
-/* Which doorbell is for virtqueue @n: the same for a network's rx and tx of a pair. */
+/**
+ * shimos_virtio_bell() - which doorbell is for a virtqueue
+ * @type: of the device, virtio's number
+ * @n: of the virtqueue
+ *
+ * Return: the same for a network's rx and tx of a pair.
+ */
 static inline __u32 shimos_virtio_bell(__u32 type, __u32 n)
 {
 	return (type == 1 ? n / 2 : n) % SHIMOS_VIRTIO_BELLS;
 }
 
-/* The virtqueues for which doorbell @bell is, as a bitmap. */
+/**
+ * shimos_virtio_bell_queues() - the virtqueues for which a doorbell is
+ * @type: of the device, virtio's number
+ * @bell: which
+ *
+ * Return: a bitmap.
+ */
 static inline __u64 shimos_virtio_bell_queues(__u32 type, __u32 bell)
 {
 	return type == 1 ? 0x0003000300030003ULL << 2 * bell : 0x0101010101010101ULL << bell;
