@@ -30,9 +30,15 @@
 
 /* ---- memory.c: the user's memory as this kernel reaches it ---- */
 
+/**
+ * struct user_memory - the user's memory as this kernel reaches it
+ * @kernel: the user's number
+ * @ranges: 0: ask IKC each time
+ * @range: all of its ranges, if @ranges is not 0
+ */
 struct user_memory {
 	u32 kernel;
-	unsigned int ranges;		/* 0: ask IKC each time */
+	unsigned int ranges;
 	struct ikc_range range[IKC_MAX_RANGES];
 };
 
@@ -85,77 +91,128 @@ int user_memory_arch_map_start(u64 *start);
 
 struct backend;
 
+/**
+ * struct backend_ops - what a kind of device does
+ * @type: which kind
+ * @start: a driver is there: b->accepted and b->ring[] are valid from now to stop().  May sleep
+ * @stop: take nothing more from the rings; what has been taken is completed.  Returns when
+ *	nothing uses the user's memory any more.  The user may be dead.  May sleep
+ * @kick: the user rang for ring @n: new requests.  Interrupt context, between start() and stop()
+ * @status: fill in what only this kind knows; a step of its life may be going on.  May sleep
+ * @release: it has been stopped and will not start again; free what is private.  May sleep
+ */
 struct backend_ops {
 	enum shimos_dev_type type;
-	/*
-	 * A driver is there: b->accepted and b->ring[] are valid from now to stop().
-	 * May sleep.
-	 */
 	int (*start)(struct backend *b);
-	/*
-	 * Take nothing more from the rings; what has been taken is completed.  Returns
-	 * when nothing uses the user's memory any more.  The user may be dead.  May
-	 * sleep.
-	 */
 	void (*stop)(struct backend *b);
-	/* The user rang for ring @n: new requests.  Interrupt context, between start() and stop(). */
 	void (*kick)(struct backend *b, unsigned int n);
-	/* Fill in what only this kind knows; a step of its life may be going on.  May sleep. */
 	void (*status)(struct backend *b, struct shimos_dev_status *out);
-	/* It has been stopped and will not start again; free what is private.  May sleep. */
 	void (*release)(struct backend *b);
 };
 
-/* Numbers for `shimos show`, one set per ring; each has one writer at a time. */
+/**
+ * struct backend_counters - numbers for `shimos show`, one set per ring, with one writer each
+ * @reads: requests, or packets to the user
+ * @read_bytes: of these
+ * @writes: requests, or packets from the user
+ * @write_bytes: of these
+ * @others: flushes, discards, and so on
+ * @errors: requests that failed, or packets that were dropped
+ * @kicks: doorbells from the user
+ * @calls: doorbells to the user
+ * @calls_saved: the user did not want one
+ * @direct_bytes: handed on in the user's own pages
+ * @copied_bytes: copied
+ */
 struct backend_counters {
 	u64 reads, read_bytes, writes, write_bytes, others, errors;
 	u64 kicks, calls, calls_saved;
 	u64 direct_bytes, copied_bytes;
 };
 
+/**
+ * struct backend_ring - one ring of a shared device
+ * @backend: whose
+ * @number: which
+ * @v: the virtqueue
+ * @lock: completing: v.completed, v.called, counters of it
+ * @count: what was done
+ */
 struct backend_ring {
 	struct backend *backend;
 	unsigned int number;
 	struct vqueue v;
-	spinlock_t lock;		/* completing: v.completed, v.called, counters of it */
+	spinlock_t lock;
 	struct backend_counters count;
 };
 
+/**
+ * struct backend - a device of this kernel that another one uses
+ * @ops: what its kind does
+ * @private: of @ops
+ * @ref: who knows it
+ * @id: never used again; this, and all up to @config, is constant once it is announced
+ * @user: the user's kernel
+ * @name: as it was given
+ * @user_name: the user's kernel's
+ * @features: offered; VERSION_1 and the ring's are added
+ * @queues: rings
+ * @ring_size: largest ring: a power of two
+ * @config_len: bytes of @config
+ * @config: config_mutex of core.c
+ * @accepted: features; this, and all up to @ring, is valid from start() to stop()
+ * @memory: the user's
+ * @state: both sides' books, in the user's memory
+ * @ring: those that the driver has
+ * @link: core.c's own, as all below: in the list of all
+ * @work: does what @events ask for
+ * @mutex: the steps of its life: guards @running
+ * @running: between start() and stop(); doorbells look under RCU
+ * @ending: never to be started again; @mutex
+ * @finish_mutex: after @mutex, never for long: for status(), and guards @finished
+ * @finished: off the list; written with both mutexes held
+ * @events: bits of core.c: what has happened
+ * @lock: guards all below
+ * @life: how it is
+ * @before: before it was LEAVING
+ * @request: START or RESET to be answered; cmd 0: none
+ * @told: the user knows the device
+ * @leave_answer: what it said to REMOVE; 1: nothing yet
+ * @problem: why it is broken
+ * @changed: any of it did
+ */
 struct backend {
 	const struct backend_ops *ops;
-	void *private;			/* of ops */
+	void *private;
 	struct kref ref;
 
-	/* constant once it is announced */
 	u32 id, user;
 	char name[SHIMOS_DEV_NAME], user_name[IKC_NAME_LEN];
-	u64 features;			/* offered; VERSION_1 and the ring's are added */
+	u64 features;
 	u32 queues, ring_size;
 	u32 config_len;
-	u8 config[SHIMOS_VIRTIO_CONFIG];	/* config_mutex of core.c */
+	u8 config[SHIMOS_VIRTIO_CONFIG];
 
-	/* valid from start() to stop() */
 	u64 accepted;
 	struct user_memory memory;
 	struct shimos_virtio_state *state;
 	struct backend_ring ring[SHIMOS_VIRTIO_QUEUES];
 
-	/* core.c's own */
 	struct list_head link;
 	struct work_struct work;
-	struct mutex mutex;		/* the steps of its life: guards running */
-	bool running;			/* between start() and stop(); doorbells look under RCU */
-	bool ending;			/* never to be started again; mutex */
-	struct mutex finish_mutex;	/* after mutex, never for long: status() or finished */
-	bool finished;			/* off the list; written with both mutexes held */
-	unsigned long events;		/* bits of core.c: what has happened */
-	spinlock_t lock;		/* guards all below */
-	enum shimos_dev_state life, before;	/* before it was LEAVING */
-	struct ikc_packet request;	/* START or RESET to be answered; cmd 0: none */
-	bool told;			/* the user knows the device */
-	int leave_answer;		/* what it said to REMOVE; 1: nothing yet */
+	struct mutex mutex;
+	bool running;
+	bool ending;
+	struct mutex finish_mutex;
+	bool finished;
+	unsigned long events;
+	spinlock_t lock;
+	enum shimos_dev_state life, before;
+	struct ikc_packet request;
+	bool told;
+	int leave_answer;
 	char problem[128];
-	wait_queue_head_t changed;	/* any of it did */
+	wait_queue_head_t changed;
 };
 
 /* ---- table.c: all devices ---- */

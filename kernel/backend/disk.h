@@ -9,32 +9,51 @@
 
 #include "backend.h"
 
+/**
+ * struct disk_queue - one ring of a disk
+ * @disk: whose
+ * @ring: the ring
+ * @thread: takes from it when it was rung
+ * @kicked: there may be requests
+ * @mutex: guards the taking end of the ring
+ * @serving: cleared without the mutex, which is then awaited
+ * @chain: mutex: the request being looked at
+ * @ranges: mutex: discards and zeroes that are under way
+ * @batching: the thread's own: it is about to call the user for several at once
+ * @batched: completed since the last call
+ * @in_flight: taken and not completed.  Who waits for 0 frees the queue, so whoever makes it 0
+ *	may use only its address afterwards: wake_up_var()
+ */
 struct disk_queue {
 	struct disk *disk;
 	struct backend_ring *ring;
 	struct task_struct *thread;
-	bool kicked;			/* there may be requests */
-	struct mutex mutex;		/* guards the taking end of the ring */
-	bool serving;			/* cleared without the mutex, which is then awaited */
-	struct vqueue_chain chain;	/* mutex: the request being looked at */
-	struct list_head ranges;	/* mutex: discards and zeroes that are under way */
-	/* the thread's own: it is about to call the user for several at once */
+	bool kicked;
+	struct mutex mutex;
+	bool serving;
+	struct vqueue_chain chain;
+	struct list_head ranges;
 	bool batching;
-	unsigned int batched;		/* completed since the last call */
-	/*
-	 * Taken and not completed.  Who waits for 0 frees the queue, so whoever makes it
-	 * 0 may use only its address afterwards: wake_up_var().
-	 */
+	unsigned int batched;
 	atomic_t in_flight;
 };
 
+/**
+ * struct disk - a block device of this kernel that is shared
+ * @backend: the shared device
+ * @bdev: claimed
+ * @read_only: nobody may write
+ * @sectors: of 512 bytes
+ * @block: bytes, what requests are a multiple of
+ * @queue: one per ring
+ */
 struct disk {
 	struct backend *backend;
 	struct compat_bdev bdev;
 	bool read_only;
-	u64 sectors;			/* of 512 bytes */
-	unsigned int block;		/* bytes, what requests are a multiple of */
-	struct disk_queue queue[];	/* one per ring */
+	u64 sectors;
+	unsigned int block;
+	struct disk_queue queue[];
 };
 
 /* Requests that may complete before the user is called. */
@@ -46,7 +65,12 @@ struct disk {
 /* Requests that are taken before the thread looks whether it shall stop. */
 #define DISK_BUDGET	64
 
-/* Call the user for what was completed since the last call.  The thread. */
+/**
+ * disk_end_batch() - call the user for what was completed since the last call
+ * @q: the thread's
+ *
+ * Context: the thread.
+ */
 static inline void disk_end_batch(struct disk_queue *q)
 {
 	if (q->batched)

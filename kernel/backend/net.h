@@ -32,17 +32,43 @@
 /* The largest of IPv6, behind two VLAN tags; more are never one packet. */
 #define NET_PACKET_MAX	(ETH_HLEN + 2 * VLAN_HLEN + (u32)sizeof(struct ipv6hdr) + 65535)
 
-/* Where a packet to the user goes. */
+/**
+ * struct net_room - where a packet to the user goes
+ * @chain: taken last
+ * @chains: how many were taken
+ * @segments: how many they have
+ * @bytes: of all of these
+ * @head: of the chains, in the order of taking
+ * @len: of each chain; the last may be cut
+ * @segment: of all chains, in this order
+ */
 struct net_room {
-	struct vqueue_chain chain;	/* taken last */
+	struct vqueue_chain chain;
 	unsigned int chains, segments;
 	u64 bytes;
-	u16 head[NET_ROOM];		/* of the chains, in the order of taking */
-	u32 len[NET_ROOM];		/* of each chain; the last may be cut */
+	u16 head[NET_ROOM];
+	u32 len[NET_ROOM];
 	struct vqueue_segment segment[NET_ROOM];
 };
 
-/* One rx and one tx ring. */
+/**
+ * struct net_pair - one rx and one tx ring
+ * @port: the device's
+ * @index: of the pair
+ * @rx: to the user
+ * @tx: from the user
+ * @napi: from the user: who runs it is the one who takes from @tx
+ * @chain: from the user: taken last
+ * @copied: bytes, not in tx->count yet
+ * @answered: completed requests that were not called for yet
+ * @direct: packets that lie in the user's pages
+ * @room: to the user, as all that follows
+ * @up: there has been room for a packet
+ * @unannounced: as @answered
+ * @stall: fires when there has been no room for too long
+ * @stopped_at: READ_ONCE by the timer
+ * @stalled: no room for too long; set by the timer, READ_ONCE
+ */
 struct net_pair {
 	struct net_port *port;
 	unsigned int index;
@@ -51,9 +77,9 @@ struct net_pair {
 	/* from the user: who runs the NAPI is the one who takes from tx */
 	struct napi_struct napi;
 	struct vqueue_chain chain;
-	u64 copied;		/* bytes, not in tx->count yet */
-	bool answered;		/* completed requests that were not called for yet */
-	atomic_t direct;	/* packets that lie in the user's pages */
+	u64 copied;
+	bool answered;
+	atomic_t direct;
 
 	/*
 	 * To the user.  The lock of the network device's tx queue `index`, which
@@ -61,27 +87,43 @@ struct net_pair {
 	 * from rx, and guards all this but what is marked.
 	 */
 	struct net_room room;
-	bool up;		/* there has been room for a packet */
-	bool unannounced;	/* as `answered` */
+	bool up;
+	bool unannounced;
 	struct timer_list stall;
-	unsigned long stopped_at;	/* READ_ONCE by the timer */
-	bool stalled;		/* no room for too long; set by the timer, READ_ONCE */
+	unsigned long stopped_at;
+	bool stalled;
 };
 
+/**
+ * struct net_port - a network device here whose other end is the user's
+ * @backend: the shared device
+ * @dev: this kernel's end
+ * @mac: of the user's end
+ * @pairs: how many there are
+ * @usable: by this driver; constant from start() to stop()
+ * @wanted: by this driver; READ_ONCE by the work
+ * @allowed: the same as this kernel's stack knows it; RTNL
+ * @running: between start() and stop(); changed with all tx queues locked, so one lock is enough
+ *	to read
+ * @active: pairs to which the driver listens; changed as @running; READ_ONCE
+ * @features: @wanted becomes @allowed, then the link is up
+ * @control: takes from the control queue
+ * @command: of the control queue
+ * @pair: one for each pair of rings
+ */
 struct net_port {
 	struct backend *backend;
 	struct net_device *dev;
-	u8 mac[ETH_ALEN];	/* of the user's end */
+	u8 mac[ETH_ALEN];
 	unsigned int pairs;
-	unsigned int usable;	/* by this driver; constant from start() to stop() */
-	netdev_features_t wanted;	/* by this driver; READ_ONCE by the work */
-	netdev_features_t allowed;	/* the same as this kernel's stack knows it; RTNL */
-	/* changed with all tx queues locked, so one lock is enough to read */
+	unsigned int usable;
+	netdev_features_t wanted;
+	netdev_features_t allowed;
 	bool running;
-	unsigned int active;	/* pairs to which the driver listens; READ_ONCE */
-	struct work_struct features;	/* wanted becomes allowed, then the link is up */
-	struct work_struct control;	/* takes from the control queue */
-	struct vqueue_chain command;	/* of it */
+	unsigned int active;
+	struct work_struct features;
+	struct work_struct control;
+	struct vqueue_chain command;
 	struct net_pair pair[];
 };
 
@@ -101,10 +143,15 @@ void net_update_features(struct work_struct *work);
 
 /* net_tx.c */
 
-/* A place in the data that the user wrote into a chain. */
+/**
+ * struct net_reader - a place in the data that the user wrote into a chain
+ * @seg: the segment
+ * @at: in @seg
+ * @left: bytes behind it
+ */
 struct net_reader {
 	const struct vqueue_segment *seg;
-	u32 at;			/* in *seg */
+	u32 at;
 	u64 left;
 };
 

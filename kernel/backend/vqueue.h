@@ -30,32 +30,58 @@ struct user_memory;
  */
 void *user_memory_at(const struct user_memory *memory, u64 addr, u64 len);
 
-/* A piece of the user's memory, physically contiguous. */
+/**
+ * struct vqueue_segment - a piece of the user's memory, physically contiguous
+ * @data: where this kernel has it
+ * @len: bytes
+ */
 struct vqueue_segment {
 	void *data;
 	u32 len;
 };
 
-/* A request: what the user wrote (out), then room for the answer (in). */
+/**
+ * struct vqueue_chain - a request: what the user wrote (out), then room for the answer (in)
+ * @head: its number in the ring
+ * @out: how many segments the user wrote
+ * @in: how many are room
+ * @seg: those that were written first
+ */
 struct vqueue_chain {
 	u16 head;
-	u16 out, in;			/* how many segments of each */
+	u16 out, in;
 	struct vqueue_segment seg[VQUEUE_SEGMENTS];
 };
 
+/**
+ * struct vqueue - a virtqueue, as the device sees it
+ * @memory: the user's
+ * @desc: the user's descriptors
+ * @avail: what it offers
+ * @used: what was done
+ * @state: this side's book, which the user can read
+ * @size: descriptors, a power of two; 0: not used
+ * @event_idx: the feature of that name was accepted
+ * @indirect: the same
+ * @broken: the user wrote nonsense
+ * @problem: why
+ * @taken: position in avail; who takes
+ * @completed: position in used; who completes
+ * @called: `completed` when last asked about a call
+ */
 struct vqueue {
 	const struct user_memory *memory;
 	struct vring_desc *desc;
 	struct vring_avail *avail;
 	struct vring_used *used;
 	struct shimos_virtio_ring_state *state;
-	u32 size;			/* descriptors, a power of two; 0: not used */
-	bool event_idx, indirect;	/* features that were accepted */
+	u32 size;
+	bool event_idx, indirect;
 	bool broken;
-	const char *problem;		/* why */
-	u16 taken;			/* position in avail; who takes */
-	u16 completed;			/* position in used; who completes */
-	u16 called;			/* `completed` when last asked about a call */
+	const char *problem;
+	u16 taken;
+	u16 completed;
+	u16 called;
 };
 
 /**
