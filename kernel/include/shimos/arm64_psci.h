@@ -9,6 +9,11 @@
 #include <linux/string.h>
 #include <uapi/linux/psci.h>
 
+/**
+ * shimos_psci_conduit_of_acpi() - how PSCI is called, as ACPI's FADT says
+ *
+ * Context: any.
+ */
 static inline enum arm_smccc_conduit shimos_psci_conduit_of_acpi(void)
 {
 	if (!(acpi_gbl_FADT.arm_boot_flags & ACPI_FADT_PSCI_COMPLIANT))
@@ -17,6 +22,11 @@ static inline enum arm_smccc_conduit shimos_psci_conduit_of_acpi(void)
 								       SMCCC_CONDUIT_SMC;
 }
 
+/**
+ * shimos_psci_conduit_of_tree() - how PSCI is called, as the device tree says
+ *
+ * Context: may sleep.
+ */
 static inline enum arm_smccc_conduit shimos_psci_conduit_of_tree(void)
 {
 	static const char *const names[] = { "arm,psci-1.0", "arm,psci-0.2", "arm,psci" };
@@ -33,9 +43,14 @@ static inline enum arm_smccc_conduit shimos_psci_conduit_of_tree(void)
 	return conduit;
 }
 
-/*
- * How it is called.  What Linux knows is of firmware that speaks SMCCC 1.1 only, and no
- * partition is told that its does.  May sleep.
+/**
+ * shimos_psci_conduit() - how PSCI is called
+ *
+ * What Linux knows is of firmware that speaks SMCCC 1.1 only, and no partition is told that its
+ * does.
+ *
+ * Context: may sleep.
+ * Return: SMCCC_CONDUIT_NONE: there is none, or none that is known.
  */
 static inline enum arm_smccc_conduit shimos_psci_conduit(void)
 {
@@ -46,7 +61,17 @@ static inline enum arm_smccc_conduit shimos_psci_conduit(void)
 	return acpi_disabled ? shimos_psci_conduit_of_tree() : shimos_psci_conduit_of_acpi();
 }
 
-/* Any context. */
+/**
+ * shimos_psci_call() - call the firmware (Arm DEN 0022)
+ * @conduit: of shimos_psci_conduit()
+ * @function: PSCI_*
+ * @first: its first argument
+ * @second: the second
+ * @third: the third
+ *
+ * Context: any.
+ * Return: what it says; PSCI_RET_NOT_SUPPORTED without a conduit.
+ */
 static inline long shimos_psci_call(enum arm_smccc_conduit conduit, u32 function, u64 first,
 				    u64 second, u64 third)
 {

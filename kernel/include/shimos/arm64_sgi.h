@@ -26,13 +26,22 @@
 /* The register has a bit for each CPU of a group of sixteen; not all can name a group. */
 #define SHIMOS_SGI_GROUP	16
 
-/* The number by which another CPU names this one. */
+/**
+ * shimos_sgi_this_cpu() - the number by which another CPU names this one
+ *
+ * Context: may not move to another CPU.
+ */
 static inline u64 shimos_sgi_this_cpu(void)
 {
 	return read_cpuid_mpidr() & MPIDR_HWID_BITMASK;
 }
 
-/* Can a CPU be sent interrupts, if there is one that has this number?  Any context. */
+/**
+ * shimos_sgi_reaches() - can a CPU be sent interrupts, if there is one that has this number?
+ * @mpidr: anything
+ *
+ * Context: any.
+ */
 static inline bool shimos_sgi_reaches(u64 mpidr)
 {
 	return !(mpidr & ~MPIDR_HWID_BITMASK) &&
@@ -45,7 +54,9 @@ static inline bool shimos_sgi_reaches(u64 mpidr)
  * @mpidr: which, one that shimos_sgi_reaches()
  * @sgi: SHIMOS_SGI_SPARE to SHIMOS_SGI_LAST
  *
- * What was written before is visible first.  Context: any, NMI included.
+ * What was written before is visible first.
+ *
+ * Context: any, NMI included.
  */
 static inline void shimos_sgi_send(u64 mpidr, u32 sgi)
 {
@@ -64,9 +75,13 @@ static inline void shimos_sgi_send(u64 mpidr, u32 sgi)
 
 static const struct irq_domain_ops shimos_sgi_no_ops __maybe_unused;
 
-/*
- * With ACPI the name of the GIC's domain is known to the kernel alone; but whoever makes
- * a domain below it sees it.
+/**
+ * shimos_sgi_acpi_gic() - the interrupt controller's name, with ACPI
+ *
+ * It is known to the kernel alone; but whoever makes a domain below it sees it.
+ *
+ * Context: may sleep.
+ * Return: its name, or NULL.
  */
 static inline struct fwnode_handle *shimos_sgi_acpi_gic(void)
 {
@@ -84,6 +99,12 @@ static inline struct fwnode_handle *shimos_sgi_acpi_gic(void)
 	return gic;
 }
 
+/**
+ * shimos_sgi_gic() - the interrupt controller's name
+ *
+ * Context: may sleep.
+ * Return: it, or NULL: there is none, or no memory.
+ */
 static inline struct fwnode_handle *shimos_sgi_gic(void)
 {
 	struct device_node *node;
@@ -100,7 +121,9 @@ static inline struct fwnode_handle *shimos_sgi_gic(void)
  * @sgi: SHIMOS_SGI_SPARE to SHIMOS_SGI_LAST
  *
  * It is one interrupt on all CPUs, for request_percpu_irq(); to be given back by
- * irq_dispose_mapping().  Context: may sleep.
+ * irq_dispose_mapping().
+ *
+ * Context: may sleep.
  * Return: the interrupt's number; -ENODEV: there is no GICv3; -ENOMEM
  */
 static inline int shimos_sgi_map(u32 sgi)
@@ -128,7 +151,12 @@ static inline int shimos_sgi_map(u32 sgi)
 	return -ENODEV;
 }
 
-/* Does this CPU hear an SGI?  Context: may not move to another CPU. */
+/**
+ * shimos_sgi_heard() - does this CPU hear an SGI?
+ * @irq: of shimos_sgi_map()
+ *
+ * Context: may not move to another CPU.
+ */
 static inline bool shimos_sgi_heard(unsigned int irq)
 {
 	bool masked;

@@ -66,11 +66,23 @@ typedef size_t compat_tty_size;
 #define compat_memremap_pages(map, node)	memremap_pages(map, node)
 #define compat_memunmap_pages(map)		memunmap_pages(map)
 #else
+
+/**
+ * compat_memremap_pages() - memremap_pages(), where there is none
+ * @map: as there
+ * @node: as there
+ *
+ * Return: -EOPNOTSUPP.
+ */
 static inline void *compat_memremap_pages(struct dev_pagemap *map, int node)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }
 
+/**
+ * compat_memunmap_pages() - memunmap_pages(), where there is none
+ * @map: as there
+ */
 static inline void compat_memunmap_pages(struct dev_pagemap *map)
 {
 }
@@ -83,7 +95,14 @@ static inline void compat_memunmap_pages(struct dev_pagemap *map)
 #define compat_fd_file(f)	fd_file(f)
 #endif
 
-/* a block device is opened by mode, and since 6.9 as a file */
+/**
+ * struct compat_bdev - an open block device
+ * @bdev: the device
+ * @mode: how it was opened, before 6.9
+ * @file: by which it is open, since 6.9
+ *
+ * A block device is opened by mode, and since 6.9 as a file.
+ */
 struct compat_bdev {
 	struct block_device *bdev;
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
@@ -94,6 +113,16 @@ struct compat_bdev {
 };
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+/**
+ * compat_bdev_open() - open a block device, and claim it
+ * @b: gets it
+ * @dev: its number
+ * @write: to be written, too
+ * @holder: who claims it
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
 static inline int compat_bdev_open(struct compat_bdev *b, dev_t dev, bool write, void *holder)
 {
 	b->mode = FMODE_READ | FMODE_EXCL | (write ? FMODE_WRITE : 0);
@@ -101,6 +130,12 @@ static inline int compat_bdev_open(struct compat_bdev *b, dev_t dev, bool write,
 	return PTR_ERR_OR_ZERO(b->bdev);
 }
 
+/**
+ * compat_bdev_close() - undo compat_bdev_open()
+ * @b: open
+ *
+ * Context: may sleep.
+ */
 static inline void compat_bdev_close(struct compat_bdev *b)
 {
 	blkdev_put(b->bdev, b->mode);
@@ -139,12 +174,24 @@ static inline void compat_bdev_close(struct compat_bdev *b)
 /* one object, as there is one user: the agent */
 static struct syscore compat_syscore __maybe_unused;
 
+/**
+ * compat_register_syscore_ops() - register_syscore_ops()
+ * @ops: the agent's
+ *
+ * Context: may sleep.
+ */
 static inline void compat_register_syscore_ops(struct syscore_ops *ops)
 {
 	compat_syscore.ops = ops;
 	register_syscore(&compat_syscore);
 }
 
+/**
+ * compat_unregister_syscore_ops() - unregister_syscore_ops()
+ * @ops: the agent's; nothing is done if they were not registered
+ *
+ * Context: may sleep.
+ */
 static inline void compat_unregister_syscore_ops(struct syscore_ops *ops)
 {
 	if (compat_syscore.ops == ops)

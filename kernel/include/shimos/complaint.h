@@ -10,6 +10,10 @@
 
 #define SHIMOS_COMPLAINT_LEN	512	/* with the final NUL */
 
+/**
+ * struct complaint - why something was refused
+ * @text: NUL-terminated
+ */
 struct complaint {
 	char text[SHIMOS_COMPLAINT_LEN];
 };

@@ -15,13 +15,21 @@
 #include <linux/types.h>
 #include <shimos/complaint.h>
 
-/* What each interface's own header looks like. */
+/**
+ * struct shimos_door_header - what each interface's own header looks like
+ * @size: of the whole argument
+ * @version: of the interface that the caller was built with
+ */
 struct shimos_door_header {
-	u32 size;		/* of the whole argument */
+	u32 size;
 	u32 version;
 };
 
-/* The argument of the call that reads the text, in each interface. */
+/**
+ * struct shimos_door_error - the argument of the call that reads the text, in each interface
+ * @hdr: any version may ask
+ * @text: out: NUL-terminated, may be empty
+ */
 struct shimos_door_error {
 	struct shimos_door_header hdr;
 	char text[SHIMOS_COMPLAINT_LEN];
@@ -66,17 +74,43 @@ struct shimos_door {
 	void (*leave)(void *context);
 };
 
-/* What an open file keeps. */
+/**
+ * struct shimos_door_session - what an open file keeps
+ * @mutex: guards @last
+ * @last: of the last call that was refused
+ */
 struct shimos_door_session {
-	struct mutex mutex;		/* guards last */
-	struct complaint last;		/* of the last call that was refused */
+	struct mutex mutex;
+	struct complaint last;
 };
 
+/**
+ * shimos_door_open() - a file was opened: nothing was refused yet
+ * @session: the open file's
+ *
+ * Context: any.
+ */
 void shimos_door_open(struct shimos_door_session *session);
 
-/* For calls: 0, or -EINVAL and a text if another flag is set than those @known. */
+/**
+ * shimos_door_check_flags() - for calls: are there no flags that nobody knows?
+ * @flags: as the caller says them
+ * @known: all that mean something
+ * @c: gets a text
+ *
+ * Context: any.
+ * Return: 0 or -EINVAL.
+ */
 int shimos_door_check_flags(u32 flags, u32 known, struct complaint *c);
-/* The same for a field that must be zero. */
+
+/**
+ * shimos_door_check_reserved() - for calls: is a field zero that has to be?
+ * @reserved: the field
+ * @c: gets a text
+ *
+ * Context: any.
+ * Return: 0 or -EINVAL.
+ */
 int shimos_door_check_reserved(u32 reserved, struct complaint *c);
 
 /**

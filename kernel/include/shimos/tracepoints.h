@@ -7,9 +7,16 @@
 
 struct tracepoint;
 
+/**
+ * struct shimos_tracepoint - a tracepoint, and who wants to hear of it
+ * @name: of the tracepoint
+ * @probe: with the tracepoint's own arguments, after a void * that is NULL
+ * @point: the two functions' own: the tracepoint
+ * @heard: the same: the probe is registered
+ */
 struct shimos_tracepoint {
 	const char *name;
-	void *probe;		/* with the tracepoint's own arguments, after a void * that is NULL */
+	void *probe;
 	/* the two functions' own */
 	struct tracepoint *point;
 	bool heard;
