@@ -10,10 +10,16 @@
 
 #define SHIMOS_ACPI_SIGNATURE	"SHIM"
 
+/**
+ * struct shimos_acpi_table - names the area shared with KLoader
+ * @header: struct acpi_table_header
+ * @shared: physical address
+ * @size: bytes
+ */
 struct shimos_acpi_table {
-	__u8 header[36];	/* struct acpi_table_header */
-	__u64 shared;		/* physical address */
-	__u64 size;		/* bytes */
+	__u8 header[36];
+	__u64 shared;
+	__u64 size;
 } __attribute__((packed));
 
 #define SHIMOS_REG_RESET	0x0	/* FADT RESET_REG, one byte */

@@ -14,14 +14,17 @@
 /* Sent to a CPU that shall stand still, if the shared area's `stop` says so. */
 #define SHIMOS_ARM64_STOP_SGI	10
 
-/*
- * The agent's: where the kernel's own page tables are, by which KLoader finds all code of a
- * kernel that does not hear.  A hint: KLoader believes nothing of it that leads out of the
- * partition's memory.
+/**
+ * struct shimos_arm64 - the agent's: where the kernel's own page tables are
+ * @tables: TTBR1_EL1's table: physical address; 0: not known
+ * @control: TCR_EL1
+ *
+ * By them KLoader finds all code of a kernel that does not hear.  A hint: KLoader believes
+ * nothing of it that leads out of the partition's memory.
  */
 struct shimos_arm64 {
-	__u64 tables;		/* TTBR1_EL1's table: physical address; 0: not known */
-	__u64 control;		/* TCR_EL1 */
+	__u64 tables;
+	__u64 control;
 };
 
 #endif

@@ -18,56 +18,89 @@
 #define SHIMOS_KML_REASON_LEN	128	/* with the final NUL */
 #define SHIMOS_KML_ERROR_LEN	512	/* with the final NUL */
 
+/**
+ * struct shimos_kml_header - begins every argument
+ * @size: sizeof the whole argument
+ * @version: SHIMOS_KML_VERSION
+ */
 struct shimos_kml_header {
-	__u32 size;		/* sizeof the whole argument */
-	__u32 version;		/* SHIMOS_KML_VERSION */
+	__u32 size;
+	__u32 version;
 };
 
-/* SHIMOS_KML_STATUS: since the module was loaded, on all CPUs. */
+/**
+ * struct shimos_kml_status - SHIMOS_KML_STATUS: since the module was loaded, on all CPUs
+ * @hdr: of the argument
+ * @tasks: out: trusted threads now
+ * @trusted: out: programs that were trusted
+ * @refused: out: programs below the directory that were not
+ * @syscalls: out: of trusted tasks, by SYSCALL
+ * @calls: out: by direct call
+ * @promotions: out: returns to CPL 3 that had to be undone
+ * @fixes: out: user bits cleared in top-level entries late
+ * @retries: out: faults because of a stale TLB
+ * @reason: out: why the last one was refused
+ */
 struct shimos_kml_status {
 	struct shimos_kml_header hdr;
-	__u64 tasks;		/* out: trusted threads now */
-	__u64 trusted;		/* out: programs that were trusted */
-	__u64 refused;		/* out: programs below the directory that were not */
-	__u64 syscalls;		/* out: of trusted tasks, by SYSCALL */
-	__u64 calls;		/* out: by direct call */
-	__u64 promotions;	/* out: returns to CPL 3 that had to be undone */
-	__u64 fixes;		/* out: user bits cleared in top-level entries late */
-	__u64 retries;		/* out: faults because of a stale TLB */
-	char reason[SHIMOS_KML_REASON_LEN];	/* out: why the last one was refused */
+	__u64 tasks;
+	__u64 trusted;
+	__u64 refused;
+	__u64 syscalls;
+	__u64 calls;
+	__u64 promotions;
+	__u64 fixes;
+	__u64 retries;
+	char reason[SHIMOS_KML_REASON_LEN];
 };
 
-/* SHIMOS_KML_TASKS: which threads. */
+/**
+ * struct shimos_kml_tasks - SHIMOS_KML_TASKS: which threads
+ * @hdr: of the argument
+ * @tids: pointer to __u32: thread ids, in the caller's namespace
+ * @room: in: how many fit there
+ * @count: out: how many there are, which may be more
+ */
 struct shimos_kml_tasks {
 	struct shimos_kml_header hdr;
-	__u64 tids;		/* pointer to __u32: thread ids, in the caller's namespace */
-	__u32 room;		/* in: how many fit there */
-	__u32 count;		/* out: how many there are, which may be more */
+	__u64 tids;
+	__u32 room;
+	__u32 count;
 };
 
-/*
- * SHIMOS_KML_TRUST: the caller's next exec is trusted wherever its file lies; all
- * else that makes a file and a caller trusted still has to be so.
+/**
+ * struct shimos_kml_trust - SHIMOS_KML_TRUST: the caller's next exec is trusted wherever its file lies
+ * @hdr: of the argument
+ *
+ * All else that makes a file and a caller trusted still has to be so.
  */
 struct shimos_kml_trust {
 	struct shimos_kml_header hdr;
 };
 
-/*
- * SHIMOS_KML_ENTRY: where a trusted program may jump to instead of SYSCALL, with
- * the same registers and the return address in rcx; -EPERM if it is not trusted.
- * Like a C function it does not preserve rcx, rdx, rsi, rdi, r8 to r11.
+/**
+ * struct shimos_kml_entry - SHIMOS_KML_ENTRY: where a trusted program may jump to instead of SYSCALL
+ * @hdr: of the argument
+ * @entry: out: for all calls
+ * @entry_3: out: for calls with three arguments at most
+ *
+ * With the same registers and the return address in rcx; -EPERM if it is not trusted.  Like a C
+ * function it does not preserve rcx, rdx, rsi, rdi, r8 to r11.
  */
 struct shimos_kml_entry {
 	struct shimos_kml_header hdr;
-	__u64 entry;		/* out */
-	__u64 entry_3;		/* out: for calls with three arguments at most */
+	__u64 entry;
+	__u64 entry_3;
 };
 
-/* SHIMOS_KML_ERROR: why the last call on this open file was refused. */
+/**
+ * struct shimos_kml_error - SHIMOS_KML_ERROR: why the last call on this open file was refused
+ * @hdr: of the argument
+ * @text: out: NUL-terminated, may be empty
+ */
 struct shimos_kml_error {
 	struct shimos_kml_header hdr;
-	char text[SHIMOS_KML_ERROR_LEN];	/* out: NUL-terminated, may be empty */
+	char text[SHIMOS_KML_ERROR_LEN];
 };
 
 #define SHIMOS_KML_STATUS	_IOWR('K', 0x60, struct shimos_kml_status)

@@ -71,71 +71,99 @@
 #define SHIMOS_RT_CODE_SELECTOR	0x08
 #define SHIMOS_RT_DATA_SELECTOR	0x10
 
+/**
+ * enum shimos_rt_vector - interrupts of a program
+ * @SHIMOS_RT_TIMER: the deadline has come
+ * @SHIMOS_RT_BELL: a queue of IKC's has something, or KLoader wants something
+ */
 enum shimos_rt_vector {
-	SHIMOS_RT_TIMER = 32,	/* the deadline has come */
-	SHIMOS_RT_BELL = 33,	/* a queue of IKC's has something, or KLoader wants something */
+	SHIMOS_RT_TIMER = 32,
+	SHIMOS_RT_BELL = 33,
 };
 
+/**
+ * struct shimos_rt_boot - what a program finds when it is entered
+ * @magic: SHIMOS_RT_MAGIC
+ * @version: SHIMOS_RT_VERSION
+ * @size: of this
+ * @memory: bytes from address 0
+ * @shared: address of struct shimos_shared
+ * @cycles_per_second: of RDTSC
+ * @bell: its own, as IKC's table wants it: a SHIMOS_BELL
+ * @ikc_chunks: how many it can use; grows before IKC's table says so
+ * @watch: not 0: it watches another program
+ */
 struct shimos_rt_boot {
 	__u64 magic;
-	__u32 version;		/* SHIMOS_RT_VERSION */
-	__u32 size;		/* of this */
-	__u64 memory;		/* bytes from address 0 */
-	__u64 shared;		/* address of struct shimos_shared */
-	__u64 cycles_per_second;	/* of RDTSC */
-	__u64 bell;		/* its own, as IKC's table wants it: a SHIMOS_BELL */
-	__u32 ikc_chunks;	/* how many it can use; grows before IKC's table says so */
-	__u32 watch;		/* not 0: it watches another program */
+	__u32 version;
+	__u32 size;
+	__u64 memory;
+	__u64 shared;
+	__u64 cycles_per_second;
+	__u64 bell;
+	__u32 ikc_chunks;
+	__u32 watch;
 };
 
-/* A page of the other's, and what it shall hold. */
+/**
+ * struct shimos_rt_page - a page of the other's, and what it shall hold
+ * @address: there
+ * @digest: of its contents
+ */
 struct shimos_rt_page {
-	__u64 address;		/* there */
+	__u64 address;
 	__u8 digest[SHIMOS_RT_DIGEST];
 };
 
-/* At SHIMOS_RT_WATCH_LIST, the host's, to be read only. */
+/**
+ * struct shimos_rt_watch - at SHIMOS_RT_WATCH_LIST, the host's, to be read only
+ * @generation: odd while there is nothing to be watched.  Whoever has read something by this
+ *	record looks again: if it is another one now, what was read means nothing
+ * @count: of pages
+ * @pages: what is watched
+ */
 struct shimos_rt_watch {
-	/*
-	 * Odd while there is nothing to be watched.  Whoever has read something by this record
-	 * looks again: if it is another one now, what was read means nothing.
-	 */
 	__u32 generation;
-	__u32 count;		/* of pages */
+	__u32 count;
 	struct shimos_rt_page pages[SHIMOS_RT_WATCH_PAGES];
 };
 
-/* At SHIMOS_RT_REPORT, the program's; what is behind it in its page means nothing. */
+/**
+ * struct shimos_rt_report - at SHIMOS_RT_REPORT, the program's; what is behind it in its page means nothing
+ * @found: generation << 32 | number of a page in the list that is not what it shall be; 0: none
+ * @rounds: times that it has been through the list
+ */
 struct shimos_rt_report {
-	/* generation << 32 | number of a page in the list that is not what it shall be; 0: none */
 	__u64 found;
-	__u64 rounds;		/* times that it has been through the list */
+	__u64 rounds;
 };
 
-/*
- * VMMCALL: number in %rax, argument in %rdi; %rax returns 0, or -1 if there is no such call.
- * All other registers stay.
+/**
+ * enum shimos_rt_call - VMMCALL: number in RAX, argument in RDI
+ * @SHIMOS_RT_CALL_TIMER: the next timer interrupt, in cycles of RDTSC, instead of the one asked
+ *	for before; 0: none.  One in the past comes at once.  It comes once
+ * @SHIMOS_RT_CALL_READY: it is up: the partition's state becomes running
+ * @SHIMOS_RT_CALL_END: it ends, by an enum shimos_rt_end; does not return
+ * @SHIMOS_RT_CALL_RING: ring the host: somebody watches the console, and there is output; or
+ *	IKC's table says what there is to look at
+ *
+ * RAX returns 0, or -1 if there is no such call.  All other registers stay.
  */
 enum shimos_rt_call {
-	/*
-	 * The next timer interrupt, in cycles of RDTSC, instead of the one asked for before; 0:
-	 * none.  One in the past comes at once.  It comes once.
-	 */
 	SHIMOS_RT_CALL_TIMER = 1,
-	/* It is up: the partition's state becomes running. */
 	SHIMOS_RT_CALL_READY,
-	/* It ends, by an enum shimos_rt_end; does not return. */
 	SHIMOS_RT_CALL_END,
-	/*
-	 * Ring the host: somebody watches the console, and there is output; or IKC's table says
-	 * what there is to look at.
-	 */
 	SHIMOS_RT_CALL_RING,
 };
 
+/**
+ * enum shimos_rt_end - how a program ends
+ * @SHIMOS_RT_END_STOPPED: because it was asked to
+ * @SHIMOS_RT_END_FAILED: by its own judgement; it has said why on its console
+ */
 enum shimos_rt_end {
 	SHIMOS_RT_END_STOPPED = 1,
-	SHIMOS_RT_END_FAILED,	/* by its own judgement; it has said why on its console */
+	SHIMOS_RT_END_FAILED,
 };
 
 #endif

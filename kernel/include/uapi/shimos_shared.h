@@ -28,61 +28,102 @@
 #define SHIMOS_CONSOLE_OUT_LEN	0x10000
 #define SHIMOS_LAST_LOG_LEN	0x10000
 
-/* What the host asks of the agent. */
+/**
+ * enum shimos_request - what the host asks of the agent
+ * @SHIMOS_REQUEST_NONE: nothing
+ * @SHIMOS_REQUEST_POWEROFF: an orderly power-off
+ */
 enum shimos_request {
 	SHIMOS_REQUEST_NONE = 0,
 	SHIMOS_REQUEST_POWEROFF,
 };
 
+/**
+ * struct shimos_shared - the first page of the area that KLoader and an agent share
+ * @magic: SHIMOS_SHARED_MAGIC
+ * @version: SHIMOS_SHARED_VERSION
+ * @size: SHIMOS_SHARED_SIZE
+ * @name: the partition's
+ * @ikc_area: physical address of its chunk 0
+ * @ikc_kernel: its number there
+ * @ikc_life: which life this is
+ * @request: enum shimos_request
+ * @watchers: ring for console output if not 0
+ * @host_bell: SHIMOS_BELL
+ * @stop: 1: CPUs that are interrupted for it shall stand still
+ * @agent_version: SHIMOS_SHARED_VERSION
+ * @ready: 1: containment is armed
+ * @cause: enum shimos_cause, written when it ends
+ * @heartbeat: counts seconds
+ * @busy_ns: CPU time spent, of all CPUs; with the heartbeat
+ * @bell: SHIMOS_BELL
+ * @message: panic text
+ */
 struct shimos_shared {
 	/* KLoader's, constant while the partition runs */
 	__u64 magic;
-	__u32 version;		/* SHIMOS_SHARED_VERSION */
-	__u32 size;		/* SHIMOS_SHARED_SIZE */
+	__u32 version;
+	__u32 size;
 	char name[32];
-	__u64 ikc_area;		/* physical address of its chunk 0 */
-	__u32 ikc_kernel;	/* its number there */
-	__u32 ikc_life;		/* which life this is */
+	__u64 ikc_area;
+	__u32 ikc_kernel;
+	__u32 ikc_life;
 
 	/* KLoader's */
-	__u32 request;		/* enum shimos_request */
-	__u32 watchers;		/* ring for console output if not 0 */
-	__u64 host_bell;	/* SHIMOS_BELL */
-	__u32 stop;		/* 1: CPUs that are interrupted for it shall stand still */
+	__u32 request;
+	__u32 watchers;
+	__u64 host_bell;
+	__u32 stop;
 
 	/* the agent's */
 	__u32 agent_version __attribute__((aligned(64)));
-	__u32 ready;		/* 1: containment is armed */
-	__u32 cause;		/* enum shimos_cause, written when it ends */
-	__u32 heartbeat;	/* counts seconds */
-	__u64 busy_ns;		/* CPU time spent, of all CPUs; with the heartbeat */
-	__u64 bell;		/* SHIMOS_BELL */
-	char message[256];	/* panic text */
+	__u32 ready;
+	__u32 cause;
+	__u32 heartbeat;
+	__u64 busy_ns;
+	__u64 bell;
+	char message[256];
 };
 
-/*
- * Output of the partition's console.  The writer never waits: it overwrites the
- * oldest bytes.  `head` counts all bytes ever written; the byte number n lies
- * at data[n % SHIMOS_CONSOLE_OUT_LEN].
+/**
+ * struct shimos_console_out - output of the partition's console
+ * @head: the agent's
+ * @reserved: the agent's cache line goes on
+ * @data: the bytes
+ *
+ * The writer never waits: it overwrites the oldest bytes.  @head counts all bytes ever written;
+ * the byte number n lies at data[n % SHIMOS_CONSOLE_OUT_LEN].
  */
 struct shimos_console_out {
-	__u64 head;		/* the agent's */
+	__u64 head;
 	__u64 reserved[7];
 	__u8 data[SHIMOS_CONSOLE_OUT_LEN];
 };
 
-/* Keyboard input: one writer (KLoader), one reader (the agent). */
+/**
+ * struct shimos_console_in - keyboard input: one writer (KLoader), one reader (the agent)
+ * @head: KLoader's: bytes ever written
+ * @reserved: KLoader's cache line goes on
+ * @tail: the agent's: bytes ever read
+ * @reserved2: the agent's cache line goes on
+ * @data: the byte number n lies at data[n % SHIMOS_CONSOLE_IN_LEN]
+ */
 struct shimos_console_in {
-	__u64 head;		/* KLoader's: bytes ever written */
+	__u64 head;
 	__u64 reserved[7];
-	__u64 tail;		/* the agent's: bytes ever read */
+	__u64 tail;
 	__u64 reserved2[7];
 	__u8 data[SHIMOS_CONSOLE_IN_LEN];
 };
 
-/* The end of the kernel log as the agent's panic handler saw it. */
+/**
+ * struct shimos_last_log - the end of the kernel log as the agent's panic handler saw it
+ * @length: the agent's: bytes valid in @text
+ * @reserved: not used
+ * @text: its end
+ */
 struct shimos_last_log {
-	__u32 length;		/* the agent's: bytes valid in text */
+	__u32 length;
 	__u32 reserved[15];
 	char text[SHIMOS_LAST_LOG_LEN];
 };
