@@ -11,7 +11,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from lab import build, cache, kernels, scripts, source, tier
+from lab import build, cache, contracts, kernels, scripts, source, tier
 from lab.arch import AMD64, ARM64
 from lab.command import CommandError, run
 from lab.paths import CACHE, SRC
@@ -104,6 +104,16 @@ def checkpatch() -> None:
     run("perl", source.checkpatch(), *options, "-f", *files, cwd=SRC)
 
 
+def kernel_docs() -> None:
+    """Modules: what crosses files says how it is used, as kernel-doc."""
+    files = {path: path.read_text() for path in inputs("kernel") if path.suffix in (".c", ".h")}
+    # That a file has no such comment is worth a warning to it.
+    commented = [path for path, text in files.items() if "/**" in text]
+    run("perl", source.kernel_doc(), "-none", "-Werror", *commented, cwd=SRC)
+    if words := contracts.complaints({str(path.relative_to(SRC)): text for path, text in files.items()}):
+        raise CommandError("\n".join(words))
+
+
 def unit_tests() -> None:
     """Modules: unit tests in user space, with sanitizers."""
     _make("check")
@@ -164,7 +174,7 @@ _CHAINS: tuple[tuple[Check, ...], ...] = (
     (rust_format, clippy, rust_tests),
     (ikc_model,),
     (mypy,),
-    (checkpatch,),
+    (checkpatch, kernel_docs),
     (vring_tests,),
     (ikc_tests,),
     (unit_tests,),
@@ -180,6 +190,7 @@ CHECKS: tuple[Check, ...] = tuple(itertools.chain.from_iterable(_CHAINS))
 #: What these checks read beside the tool root.  They say the same as long as all of it is the same.
 _READS: dict[Check, tuple[str, ...]] = {
     checkpatch: ("kernel", "rt", "tests/modules", "lab/checks.py"),
+    kernel_docs: ("kernel", "lab/checks.py", "lab/contracts.py"),
     unit_tests: ("Makefile", "kernel", "tests/host"),
     ikc_tests: ("Makefile", "kernel", "tests/host"),
     vring_tests: ("Makefile", "kernel", "tests/host"),
