@@ -43,7 +43,7 @@ class Load:
     depth: int
 
     def count(self, scale: float) -> int:
-        """How many are measured."""
+        """Return how many are measured."""
         return max(int(scale * (4000 if self.size < 65536 else 800)), 4 * self.depth)
 
 
@@ -61,12 +61,12 @@ class Kernel:
         self.address = address
 
     def run(self, command: str, timeout: float = 300) -> str:
-        """The output of a command."""
+        """Run a command; returns its output."""
         return self.shell.run(command, timeout=timeout).output
 
 
 def start(machine: Machine, name: str, cpus: str, disk: str, address: str) -> Kernel:
-    """A partition with its root on a shared disk, and its network on the bridge."""
+    """Start a partition with its root on a shared disk, and its network on the bridge."""
     command = (
         f"shimos run {name} --cpuset {cpus} --memory 768M --disk {disk} --net br0 --cmdline"
         f" 'root=/dev/vda net.ifnames=0 ip={address}::{HOST}:255.255.255.0::eth0:off'"
@@ -79,7 +79,7 @@ def start(machine: Machine, name: str, cpus: str, disk: str, address: str) -> Ke
 
 @contextmanager
 def kernels(names: tuple[str, ...], icount: bool = False) -> Iterator[tuple[Machine, list[Kernel]]]:
-    """The host with two RAM disks and a bridge, and partitions of one CPU each."""
+    """Yield the host with two RAM disks and a bridge, and partitions of one CPU each."""
     roots = [Disk(name, partition_root) for name in names]
     with Machine(disks=roots, icount=icount, memory="6G") as machine:
         machine.run(
@@ -98,20 +98,20 @@ def kernels(names: tuple[str, ...], icount: bool = False) -> Iterator[tuple[Mach
 
 
 def measure(kernel: Kernel, program: str, device: str, load: Load, scale: float) -> float:
-    """Nanoseconds per request."""
+    """Return nanoseconds per request."""
     text = kernel.run(f"{program} {device} {load.mode} {load.size} {load.depth} {load.count(scale)}", timeout=900)
     return float(text.split()[0])
 
 
 def attach_nbd(host: Kernel, web: Kernel) -> str:
-    """The second RAM disk through NBD over the bridge."""
+    """Attach the second RAM disk through NBD over the bridge; returns its path."""
     host.run("printf '[generic]\\n[ram]\\nexportname = /dev/ram1\\n' >/tmp/nbd.conf && nbd-server -C /tmp/nbd.conf")
     web.run(f"modprobe nbd && nbd-client -N ram {HOST} /dev/nbd0", timeout=300)
     return "/dev/nbd0"
 
 
 def disks(machine: Machine, host: Kernel, web: Kernel, scale: float, unit: str) -> bool:
-    """The table of disks; True if the aim is met."""
+    """Print the table of disks; True if the aim is met."""
     machine.run("shimos attach web --disk /dev/ram0")
     web.run("until [ -b /dev/vdb ]; do :; done")
     nbd = attach_nbd(host, web)
@@ -136,7 +136,7 @@ def disks(machine: Machine, host: Kernel, web: Kernel, scale: float, unit: str) 
 
 
 def show_counters(machine: Machine) -> None:
-    """Whether payload was copied, and doorbells."""
+    """Print whether payload was copied, and doorbells."""
     print("\n" + machine.run("shimos devices").output)
 
 

@@ -41,10 +41,11 @@ class Times:
 
     @property
     def median(self) -> float:
+        """Return the median of the runs' medians, in nanoseconds."""
         return statistics.median(self.medians)
 
     def text(self) -> str:
-        """Microseconds: the median of medians, their range, the median 99th percentile."""
+        """Return microseconds: the median of medians, their range, the median 99th percentile."""
         return (
             f"{self.median / 1000:.1f} us ({min(self.medians) / 1000:.1f} to {max(self.medians) / 1000:.1f})"
             f" | {statistics.median(self.p99s) / 1000:.1f} us"
@@ -52,18 +53,18 @@ class Times:
 
 
 def values(text: str) -> dict[str, float]:
-    """`name value` lines."""
+    """Read `name value` lines."""
     return {name: float(value) for name, value in (line.split() for line in text.splitlines() if line.strip())}
 
 
 def bench(kernel: Kernel, command: str, prefix: str = "") -> dict[str, float]:
-    """One command of the benchmark's module; see tests/modules/shimos_ikc_bench.c."""
+    """Run one command of the benchmark's module; see tests/modules/shimos_ikc_bench.c."""
     script = f"echo {command} >/proc/ikc_bench && cat /proc/ikc_bench"
     return values(kernel.shell.run(f"{prefix}sh -c '{script}'", timeout=120).output)
 
 
 def polling(host: Kernel, web: Kernel, count: int) -> dict[str, float]:
-    """Both sides poll: web serves in the background meanwhile."""
+    """Measure while both sides poll: web serves in the background meanwhile."""
     web.shell.run("(echo serve 60000 >/proc/ikc_bench) >/dev/null 2>&1 & echo $! >/serve")
     found = bench(host, f"poll 1 {count}")
     web.shell.run("kill -9 $(cat /serve); while [ -d /proc/$(cat /serve) ]; do :; done")
@@ -71,14 +72,14 @@ def polling(host: Kernel, web: Kernel, count: int) -> dict[str, float]:
 
 
 def ping(machine: Machine, options: str, count: int) -> dict[str, float]:
-    """`shimos ping`: programs, through the echo service of the other kernel."""
+    """Run `shimos ping`: programs, through the echo service of the other kernel."""
     text = machine.run(f"shimos ping --json -i 0 -c {count} {options} web", timeout=120).output
     trip = json.loads(text)["round_trip"]
     return {"median": trip["median_ns"], "p99": trip["p99_ns"]}
 
 
 def round_trips(machine: Machine, found: list[Kernel], rounds: int, count: int) -> dict[str, Times]:
-    """All kinds of round trips, in turns."""
+    """Measure all kinds of round trips, in turns."""
     host, web = found
     kinds: dict[str, Callable[[], dict[str, float]]] = {
         "IPI within one kernel (smp_call_function_single)": lambda: bench(host, f"ipi 1 {count}", "taskset -c 0 "),
@@ -98,6 +99,7 @@ def round_trips(machine: Machine, found: list[Kernel], rounds: int, count: int) 
 
 
 def print_round_trips(times: dict[str, Times]) -> None:
+    """Print the table of round trips, with each median beside that of the IPI."""
     ipi = next(iter(times.values())).median
     print("| round trip | median (range of runs) | 99th percentile | times the IPI | paper |")
     print("| --- | --- | --- | --- | --- |")
@@ -107,7 +109,7 @@ def print_round_trips(times: dict[str, Times]) -> None:
 
 
 def throughput(machine: Machine, found: list[Kernel], rounds: int, count: int) -> bool:
-    """Packets a second, one way and both at once; doorbells per packet; True if the goal is met."""
+    """Print packets a second, one way and both at once, and doorbells per packet; True if the goal is met."""
     host, web = found
     rates: dict[str, list[float]] = {"one way": [], "both ways at once": []}
     before = {(q["receiver"], q["sender"]): q for q in ikc(machine)["queues"] if q["queue"] == 1}
@@ -138,7 +140,7 @@ def throughput(machine: Machine, found: list[Kernel], rounds: int, count: int) -
 
 
 def instructions() -> None:
-    """The steps of a packet, counted."""
+    """Print how many instructions the steps of a packet take."""
     with (
         progress.step("booting a machine that counts instructions"),
         Machine(icount=True) as machine,
@@ -160,7 +162,7 @@ def instructions() -> None:
 
 
 def lab(rounds: int, count: int) -> bool:
-    """The tables of the lab's machine."""
+    """Print the tables of the lab's machine; True if the goals are met."""
     with Machine() as machine, kernels(machine, WEB, MODULES) as found:
         print(f"\nhost {machine.versions['6.12']} on CPUs 0-1, partition {machine.versions['6.1']} on CPUs 2-3,")
         print(f"accelerator {machine.accelerator}; {rounds} runs of {count} round trips\n")

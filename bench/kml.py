@@ -47,7 +47,7 @@ REAL = {
 
 
 def values(text: str) -> dict[str, float]:
-    """`name value` lines."""
+    """Read `name value` lines."""
     return {name: float(value) for name, value in (line.split() for line in text.splitlines())}
 
 
@@ -96,7 +96,7 @@ def files(user: Measured, trusted: Measured, direct: Measured) -> None:
 
 
 def real_programs(machine: Machine) -> None:
-    """Whole runs, from start to end, the second of two."""
+    """Measure whole runs, from start to end, the second of two."""
     print("\n| whole run, million instructions | user mode | kernel mode | ratio |\n| --- | --- | --- | --- |")
     for what, (program, arguments) in REAL.items():
         spent = []

@@ -18,12 +18,12 @@ PORTS = {"user mode": 7001, "kernel mode": 7002}
 
 
 def spent(machine: Machine, pid: str) -> int:
-    """Nanoseconds that its threads ran: on this machine as many instructions."""
+    """Return nanoseconds that its threads ran: on this machine as many instructions."""
     return sum(int(line.split()[0]) for line in machine.run(f"cat /proc/{pid}/task/*/schedstat").lines)
 
 
 def measure(machine: Machine, port: int, pid: str, test: str, at_once: int) -> tuple[float, float]:
-    """Requests per second, and instructions of the server for each."""
+    """Return requests per second, and instructions of the server for each."""
     before = spent(machine, pid)
     command = f"redis-benchmark -p {port} -n {REQUESTS} -c {CLIENTS} -P {at_once} -t {test} --csv"
     out = machine.run(f"{kml.USER} {command} 2>/dev/null", timeout=600).lines
@@ -31,7 +31,7 @@ def measure(machine: Machine, port: int, pid: str, test: str, at_once: int) -> t
 
 
 def show() -> None:
-    """One run of all."""
+    """Measure and print, once for all tests."""
     with kml.make(icount=True, cpus=1, disks=[kml.ROOT_DISK]) as machine:
         kml.mount_root(machine)
         machine.run("modprobe shimos_kml")

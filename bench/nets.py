@@ -28,11 +28,11 @@ class Kernel(Protocol):
     address: str
 
     def run(self, command: str, timeout: float = 300) -> str:
-        """The output of a command."""
+        """Run a command; returns its output."""
 
 
 def make_veth(host: Kernel) -> None:
-    """A second network namespace of the host, behind a veth pair."""
+    """Make a second network namespace of the host, behind a veth pair."""
     host.run(
         f"modprobe veth && ip netns add {NETNS} && ip link add v0 type veth peer name v1 netns {NETNS}"
         f" && ip address add {VETH_ADDRESS}/24 dev v0 && ip link set v0 up && ip -n {NETNS} link set lo up"
@@ -41,7 +41,7 @@ def make_veth(host: Kernel) -> None:
 
 
 def ping(kernel: Kernel, address: str, count: int, prefix: str = "") -> float:
-    """Median round trip in microseconds."""
+    """Return the median round trip in microseconds."""
     text = kernel.run(f"{prefix}ping -n -c {count} -i 0.02 {address}", timeout=300)
     times = [float(t) for t in re.findall(r"time=([0-9.]+) ms", text)]
     if len(times) < count:
@@ -58,7 +58,7 @@ class Stream:
 
 
 def iperf(server: Kernel, client: Kernel, address: str, options: str, wrap: tuple[str, str] = ("", "")) -> Stream:
-    """One stream; `wrap` are prefixes there and here."""
+    """Run one stream; ``wrap`` are prefixes there and here."""
     server.run(f"rm -f /tmp/iperf.log; ({wrap[0]}iperf3 -s -1 -p 5300 --forceflush >/tmp/iperf.log 2>&1 &)")
     server.run("until grep -q listening /tmp/iperf.log; do :; done")
     result = json.loads(client.run(f"{wrap[1]}iperf3 -J -p 5300 -c {address} {options}", timeout=300))
@@ -72,7 +72,7 @@ def iperf(server: Kernel, client: Kernel, address: str, options: str, wrap: tupl
 
 
 def without_loss(run: Callable[[str], Stream], most: float) -> float:
-    """The largest UDP throughput of which at most LOSS is lost, up to `most` (RFC 2544, section 26.1)."""
+    """Return the most Mbit/s of UDP of which at most LOSS is lost, up to ``most`` (RFC 2544, section 26.1)."""
     low, high, best = 0.0, most, 0.0
     for _ in range(SEARCH):
         rate = (low + high) / 2
@@ -85,7 +85,7 @@ def without_loss(run: Callable[[str], Stream], most: float) -> float:
 
 
 def instructions(host: Kernel, web: Kernel, scale: float) -> bool:
-    """What a round trip costs all kernels together; the emulator's clock counts instructions."""
+    """Print what a round trip costs all kernels together; the emulator's clock counts instructions."""
     make_veth(host)
     count = max(20, int(100 * scale))
     for address in ("127.0.0.1", NETNS_ADDRESS, web.address):
@@ -100,7 +100,7 @@ def instructions(host: Kernel, web: Kernel, scale: float) -> bool:
 
 
 def print_streams(host: Kernel, web: Kernel, scale: float) -> None:
-    """What TCP costs all kernels together, whoever could work at the same time."""
+    """Print what TCP costs all kernels together, whoever could work at the same time."""
     seconds = f"-t {max(1, round(4 * scale))}"  # of a thousand million instructions each
     rows = {name: run(seconds).mbits for name, run in streams(host, web).items()}
     print("\n| TCP | instructions per 64 KiB | times veth |\n| --- | --- | --- |")
@@ -109,7 +109,7 @@ def print_streams(host: Kernel, web: Kernel, scale: float) -> None:
 
 
 def streams(host: Kernel, web: Kernel) -> dict[str, Callable[[str], Stream]]:
-    """How iperf3 is run between which two, with its options; one CPU on each side everywhere."""
+    """Return how iperf3 is run between which two, with its options; one CPU on each side everywhere."""
     pinned = ("taskset -c 0 ", "taskset -c 1 ")
     inside = (f"ip netns exec {NETNS} {pinned[0]}", pinned[1])
     return {
@@ -121,7 +121,7 @@ def streams(host: Kernel, web: Kernel) -> dict[str, Callable[[str], Stream]]:
 
 
 def print_round_trips(rows: dict[str, float], unit: str, factor: float) -> bool:
-    """One table; the aim is for everything that is a partition's."""
+    """Print one table; the aim is for everything that is a partition's. True if it is met."""
     print(f"\n| ping, median | {unit} | times loopback | aim |\n| --- | --- | --- | --- |")
     met = True
     for name, value in rows.items():
@@ -135,7 +135,7 @@ def print_round_trips(rows: dict[str, float], unit: str, factor: float) -> bool:
 
 
 def times(host: Kernel, web: Kernel, db: Kernel, scale: float) -> bool:
-    """Round trips and throughput by the clock; one CPU on each side everywhere."""
+    """Print round trips and throughput by the clock; one CPU on each side everywhere."""
     make_veth(host)
     count = max(50, int(200 * scale))
     rows = {
@@ -149,7 +149,7 @@ def times(host: Kernel, web: Kernel, db: Kernel, scale: float) -> bool:
 
 
 def throughput(host: Kernel, web: Kernel, db: Kernel, seconds: int) -> bool:
-    """TCP and UDP; True if TCP is at least a veth pair's."""
+    """Print TCP and UDP; True if TCP is at least a veth pair's."""
     kinds = streams(host, web) | {"partition to partition": lambda o: iperf(web, db, web.address, o)}
     print(
         f"\n| throughput, Mbit/s | TCP | times veth | aim | UDP, at most {LOSS:.0%} lost | times veth | UDP, unpaced |"

@@ -51,12 +51,12 @@ class Result:
         return low, high
 
     def time(self) -> str:
-        """How to print a round trip."""
+        """Return a round trip as it is printed."""
         low, high = self.spread
         return f"{self.median:.0f} ns ({low:.0f} to {high:.0f}, best {min(self.ns):.0f})"
 
     def rate(self) -> str:
-        """How to print a throughput, in millions a second."""
+        """Return a throughput as it is printed, in millions a second."""
         low, high = (1000 / ns for ns in reversed(self.spread))
         return f"{1000 / self.median:.1f} M/s ({low:.1f} to {high:.1f}, best {1000 / min(self.ns):.1f})"
 
@@ -96,7 +96,7 @@ class Row:
 
 
 def two_cpus() -> tuple[int, int]:
-    """Two CPUs that we may use: on different cores of one package, if there are."""
+    """Choose two CPUs that we may use: on different cores of one package, if there are."""
     allowed = sorted(os.sched_getaffinity(0))
     if len(allowed) < 2:
         raise SystemExit(f"bench.ring needs two CPUs to itself, this process may use only CPU {allowed[0]}")
@@ -120,7 +120,7 @@ def two_cpus() -> tuple[int, int]:
 
 
 def cpu_model() -> str:
-    """What the processor calls itself."""
+    """Return what the processor calls itself."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, "unknown CPU")
@@ -142,10 +142,10 @@ def measure(cpus: tuple[int, int], processes: int, rounds: int, messages: int) -
 
 
 def compare(results: list[Result]) -> list[Row]:
-    """The rows of the table."""
+    """Return the rows of the table."""
 
     def best(kind: str, *names: str, slots: int | None = None) -> Result:
-        """The fastest of these, or of all queues that are not ours."""
+        """Return the fastest of these, or of all queues that are not ours."""
         return min(
             (
                 result

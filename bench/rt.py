@@ -94,7 +94,7 @@ def image(activations: int) -> Path:
 
 
 def exits(machine: Machine) -> tuple[int, float]:
-    """How often anybody was left for the layer, and when that was."""
+    """Return how often anybody was left for the layer, and when that was."""
     text = machine.run("shimos rt --json; cat /proc/uptime").output
     found, _, uptime = text.rpartition("}")
     return sum(vcpu["exits"] for vcpu in json.loads(found + "}")["cpus"]), float(uptime.split()[0])
@@ -187,7 +187,7 @@ class Measuring:
 
 
 def seconds_of(machine: Machine, command: str) -> float:
-    """How long a command takes by the machine's clock."""
+    """Return the seconds that a command takes by the machine's clock."""
     text = machine.run(f"bash -c 'TIMEFORMAT=%R; time {command} >/dev/null'", timeout=SLOWEST * 30).output
     return float(re.findall(r"^(\d+\.\d+)\s*$", text, re.MULTILINE)[-1])
 

@@ -41,7 +41,7 @@ def latencies(before: list[int], after: list[int], missed: int) -> Latencies:
 
 
 def _until(condition: Callable[[], bool], what: str) -> None:
-    """Wait; nobody tells, for the machine has only the program left."""
+    """Wait until a condition holds; nobody tells, for the machine has only the program left."""
     end = time.monotonic() + _LONGEST
     while not condition():
         assert time.monotonic() < end, f"not after {_LONGEST} seconds: {what}"

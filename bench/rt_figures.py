@@ -49,6 +49,7 @@ class Latencies:
 
     @property
     def total(self) -> int:
+        """Return how many activations there were."""
         return sum(self.buckets.values()) + self.beyond
 
     def percentile(self, part: float) -> int:
@@ -68,7 +69,7 @@ def _all_told(found: Latencies, total: int) -> Latencies:
 
 
 def _buckets(text: str) -> dict[int, int]:
-    """Lines of a bucket and a count; empty ones are left out."""
+    """Read lines of a bucket and a count; empty ones are left out."""
     rows = re.findall(r"^(\d{6,}) +(\d+)\s*$", text, re.MULTILINE)
     return {int(least): int(count) for least, count in rows if int(count)}
 

@@ -82,7 +82,7 @@ def _traced(machine: Machine, file: Path) -> Iterator[None]:
 
 
 def base(machine: Machine) -> int:
-    """Where the layer's image begins: the one mapping that the module has made.  Root may see it with 1."""
+    """Return where the layer's image begins: the one mapping that the module has made.  Root may see it with 1."""
     text = machine.run("echo 1 >/proc/sys/kernel/kptr_restrict; cat /proc/vmallocinfo").output
     (at,) = re.findall(r"^0x([0-9a-f]+)-\S+ +\d+ image_\S+ \[shimos_spumone\]", text, re.MULTILINE)
     return int(at, 16)

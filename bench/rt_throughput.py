@@ -125,6 +125,7 @@ def measure(flavour: str) -> tuple[Samples, Samples, list[Point]]:
 
 
 def spent(samples: Samples) -> str:
+    """Return the median and the range, in seconds."""
     return f"{samples.median:.2f} s ({min(samples.values):.2f} to {max(samples.values):.2f})"
 
 
@@ -155,6 +156,7 @@ def report(flavour: str) -> bool:
 
 
 def judge(over: str, left: list[float]) -> bool:
+    """Print whether each excess, as a part of raw's, is at most GOAL; returns that."""
     met = all(each <= GOAL for each in left)
     print(f"at most {GOAL:.0%} of raw's excess over {over} is left: {'yes' if met else 'no'}, {max(left):.0%} at worst")
     return met

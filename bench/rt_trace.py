@@ -132,7 +132,7 @@ def cut(trace: Iterable[str], base: int, layer: Layer) -> Iterator[Path]:
 
 
 def _take_back(passes: dict[str, list[int]], at: int) -> None:
-    """An instruction was not done, and comes again.  One thread runs all CPUs, so it is the last of somebody's."""
+    """Forget an instruction that was not done, and comes again: the last of somebody's, as one thread runs all CPUs."""
     for done in passes.values():
         if done and done[-1] == at:
             done.pop()
@@ -201,7 +201,7 @@ class Kind:
 
 
 def _functions(path: Iterable[int], layer: Layer) -> dict[str, None]:
-    """All functions that it goes through, in order, and those first that others were inlined into."""
+    """Return all functions that it goes through, in order, and those first that others were inlined into."""
     seen: dict[str, None] = {}
     for at in path:
         place = layer.places[at]

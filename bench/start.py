@@ -21,7 +21,7 @@ RUN_SECONDS, RESTART_SECONDS, OVERHEAD_BYTES = 4.0, 3.0, 2 << 20
 
 
 def timed(machine: Machine, command: str) -> float:
-    """Seconds that a command takes by the machine's clock."""
+    """Return the seconds that a command takes by the machine's clock."""
     out = machine.run(f"s=$EPOCHREALTIME; {command} >/dev/null; e=$EPOCHREALTIME; echo $s $e", timeout=120).output
     start, end = map(float, out.split()[-2:])
     return end - start
@@ -38,7 +38,7 @@ def report(what: str, values: list[float], unit: str, goal: float) -> bool:
 
 
 def measure(machine: Machine, flavour: str, rounds: int) -> bool:
-    """All rows for one partition kernel."""
+    """Print all rows for one partition kernel."""
     run = command(machine, flavour)
     runs, restarts, overheads = [], [], []
     for _ in range(rounds):

@@ -31,7 +31,7 @@ Reader = Callable[[], int]
 
 @contextmanager
 def counted(arch: Arch) -> Iterator[tuple[Machine, Reader]]:
-    """A machine, and what tells its CPUs' instructions so far."""
+    """Yield a machine, and what tells its CPUs' instructions so far."""
     with tempfile.NamedTemporaryFile() as file:
         extra = ("-plugin", f"{plugin.build('count')},total={file.name}")
         with plugin.Watched(arch=arch.name, partitions=FLAVOURS, icount=True, extra=extra) as machine:
@@ -41,7 +41,7 @@ def counted(arch: Arch) -> Iterator[tuple[Machine, Reader]]:
 
 
 def start(machine: Machine, read: Reader, flavour: str) -> tuple[int, int]:
-    """Instructions until the first line of the partition's init, and how many of them until `shimos run` ends."""
+    """Return instructions until the first line of the partition's init, and how many until `shimos run` ends."""
     began = read()
     machine.run(command(machine, flavour), timeout=_SLOWEST)
     ran = read()
@@ -52,7 +52,7 @@ def start(machine: Machine, read: Reader, flavour: str) -> tuple[int, int]:
 
 
 def of(arch: Arch, rounds: int) -> dict[str, float]:
-    """Millions of instructions by row, the median of some rounds."""
+    """Return millions of instructions by row, the median of some rounds."""
     found: dict[str, list[float]] = {}
     with counted(arch) as (machine, read):
         size = machine.run(f"stat -c %s {LAB_INITRD}").output.strip()

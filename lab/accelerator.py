@@ -19,12 +19,12 @@ _PROBE_SECONDS = 20.0
 
 
 def computer_boot() -> str:
-    """An id of this computer's present boot."""
+    """Return an id of this computer's present boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def accelerator(kernel: Kernel, initrd: Path) -> str:
-    """``kvm`` if it really boots this stock kernel here, else ``tcg``.
+    """Return ``kvm`` if it really boots this stock kernel here, else ``tcg``.
 
     A /dev/kvm that opens proves little: it may be nested in a way in which no
     stock kernel comes up.  The answer is kept until this machine boots anew.

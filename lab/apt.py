@@ -67,11 +67,11 @@ class Apt:
         return file
 
     def depends(self, package: str) -> list[str]:
-        """What a package, which may name a suite, depends on."""
+        """Return what a package, which may name a suite, depends on."""
         return re.findall(r"Depends: (\S+)", self.run("apt-cache", "depends", package))
 
     def behind(self, meta: str, prefix: str) -> str:
-        """The package with a version in its name that a meta package, which may name a suite, stands for."""
+        """Return the package with a version in its name that a meta package, which may name a suite, stands for."""
         depends = self.depends(meta)
         for package in depends:
             if re.match(rf"{prefix}\d", package):
@@ -79,7 +79,7 @@ class Apt:
         raise CommandError(f"no {prefix}… behind {meta}: {depends}")
 
     def has(self, package: str) -> bool:
-        """Whether a package was unpacked into the tool root."""
+        """Return whether a package was unpacked into the tool root."""
         return self._stamp(package).exists()
 
     def unpack(self, package: str) -> None:

@@ -49,7 +49,7 @@ class Arch:
         return "" if self.native else f"-{self.name}"
 
     def described(self, acpi: bool) -> tuple[str, list[str]]:
-        """The emulator's board, and more arguments, of a machine that describes itself by ACPI or by a device tree."""
+        """Return the emulator's board, and more arguments, of a machine with ACPI or with a device tree."""
         if self.firmware is None:
             return self.board, []
         return f"{self.board},acpi={'on' if acpi else 'off'}", ["-bios", self.firmware] if acpi else []

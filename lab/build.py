@@ -41,13 +41,13 @@ def run_make(target: str, out: Path, *variables: str, source: Path = SRC) -> str
 
 
 def variables(arch: Arch) -> list[str]:
-    """Make's variables for an architecture."""
+    """Return make's variables for an architecture."""
     return [] if arch.native else [f"ARCH={arch.name}"]
 
 
 @functools.cache
 def modules(kernel: Kernel) -> list[Path]:
-    """The modules for one kernel; make decides what has to be built again."""
+    """Build the modules for one kernel; make decides what has to be built again."""
     out = _BUILD / kernel.version
     with cache.lock(f"build-{kernel.name}"), progress.step(f"building modules for {kernel.version}"):
         run_make("modules", out, f"KVER={kernel.version}", *variables(kernel.arch))
@@ -55,7 +55,7 @@ def modules(kernel: Kernel) -> list[Path]:
 
 
 def layer(kernel: Kernel) -> Path:
-    """The ELF file of SPUMONE's layer, with what a debugger wants to know of it, once the modules are built."""
+    """Return the ELF file of SPUMONE's layer, with what a debugger wants to know of it, once the modules are built."""
     return _BUILD / kernel.version / "tree" / "spumone" / "layer" / "layer.elf"
 
 
@@ -69,14 +69,14 @@ def _cargo(arch: Arch, *options: str) -> Path:
 
 @functools.cache
 def tool(arch: Arch = NATIVE) -> Path:
-    """The ``shimos`` tool, a static binary."""
+    """Build the ``shimos`` tool, a static binary; returns its path."""
     with cache.lock("build-tool"), progress.step(f"building the shimos tool ({arch.name})"):
         return _cargo(arch, "-p", "shimos") / "shimos"
 
 
 @functools.cache
 def init(arch: Arch = NATIVE) -> Path:
-    """The static init that the tool puts into a partition's initrd."""
+    """Build the static init that the tool puts into a partition's initrd; returns its path."""
     out = _BUILD / f"init{arch.suffix}"
     development(arch)
     with cache.lock("build-init"):
@@ -85,7 +85,7 @@ def init(arch: Arch = NATIVE) -> Path:
 
 
 def everything(arch: Arch = NATIVE) -> dict[str, Path]:
-    """Tool, init and the tests' programs by their places on a machine."""
+    """Build tool, init and the tests' programs; returns them by their places on a machine."""
     parts = {"usr/lib/shimos/init": init(arch), **test_programs(arch)}
     if "tool" not in os.environ.get(_WITHOUT, ""):
         parts["usr/bin/shimos"] = tool(arch)
@@ -164,7 +164,7 @@ def _sources(names: tuple[str, ...]) -> list[Path]:
 
 
 def payload(kernels: list[Kernel]) -> Path:
-    """Everything under test, as a disk that is a cpio archive; built if a source of it has changed.
+    """Build everything under test, as a disk that is a cpio archive, if a source has changed; returns its path.
 
     Files lie where they have their places on the machine.
     """
@@ -189,7 +189,7 @@ def payload(kernels: list[Kernel]) -> Path:
 
 
 def programs_tree(arch: Arch = NATIVE) -> Path:
-    """Tool, init, the partitions' initrd and the tests' programs, each at its place."""
+    """Lay out tool, init, the partitions' initrd and the tests' programs, each at its place; returns the tree."""
     initrd = host.partition_initrd(arch)
 
     def make(target: Path) -> None:
@@ -205,7 +205,7 @@ def programs_tree(arch: Arch = NATIVE) -> Path:
 
 
 def kernel_tree(kernel: Kernel) -> Path:
-    """The modules for a kernel and those of the tests, each at its place, with the indexes that depmod makes."""
+    """Lay out the modules for a kernel and those of the tests, each at its place, with depmod's indexes."""
 
     def make(target: Path) -> None:
         without = "modules" in os.environ.get(_WITHOUT, "")

@@ -19,7 +19,7 @@ from lab.paths import CACHE
 
 
 def digest(*parts: str | bytes | Path) -> str:
-    """A short key of strings, bytes and the contents of files and trees."""
+    """Return a short key of strings, bytes and the contents of files and trees."""
     sha = hashlib.sha256()
     for part in parts:
         if isinstance(part, Path):
@@ -50,7 +50,7 @@ def remove(path: Path) -> None:
 
 
 def make(name: str, key: str, what: str, build: Callable[[Path], None], keep: int = 1) -> Path:
-    """The cached ``name-key``; ``build(path)`` makes it at ``path`` if missing.
+    """Return the cached ``name-key``; ``build(path)`` makes it at ``path`` if missing.
 
     The newest ``keep`` of the same name stay, others are dropped: nobody will ask for them again.
     (A running emulator keeps its disk open and does not notice.)

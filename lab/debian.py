@@ -30,7 +30,7 @@ def tree(
     *parts: str | bytes | Path,
     arch: Arch = NATIVE,
 ) -> Path:
-    """The cached directory ``name`` with these packages and root without a password.
+    """Return the cached directory ``name`` with these packages and root without a password.
 
     ``finish(target)`` does what is left; all that it depends on is in ``parts``.
     """

@@ -48,12 +48,12 @@ class Demo(Steps):
         return self.shown("partition", command, self._machine.partition(_NAME, login="root"))
 
     def show(self) -> dict[str, Any]:
-        """What the tool knows about the partition."""
+        """Return what the tool knows about the partition."""
         found: dict[str, Any] = json.loads(self._machine.run(f"shimos show {_NAME} --json").output)
         return found
 
     def run(self) -> list[str]:
-        """All steps; returns what did not hold."""
+        """Show all steps; returns what did not hold."""
         first = self._start()
         self._use()
         self._talk()
@@ -80,7 +80,7 @@ class Demo(Steps):
         return boot
 
     def _check_running(self) -> str:
-        """Both kernels say who they are; returns the partition's boot id."""
+        """Let both kernels say who they are; returns the partition's boot id."""
         machine = self._machine
         with step("the partition boots its root with systemd, to a login on its console"):
             machine.partition(_NAME, timeout=_BOOT, login="root")
@@ -190,7 +190,7 @@ def _machine(arch: Arch, acpi: bool) -> Machine:
 
 
 def main() -> int:
-    """0 if every check held."""
+    """Run the demo; status 0 if every check held."""
     parser = argparse.ArgumentParser(prog="./demo", description=__doc__.splitlines()[0] if __doc__ else None)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--shell", action="store_true", help="a shell on the emulated machine, everything prepared")

@@ -29,7 +29,7 @@ class DemoRt(Steps):
     """The steps."""
 
     def run(self) -> list[str]:
-        """All of them; returns what did not hold."""
+        """Show all of them; returns what did not hold."""
         self._prepare()
         self._start()
         self._disturb()

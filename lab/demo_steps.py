@@ -14,7 +14,9 @@ from lab.shell import Result
 class Shell(Protocol):
     """The host or a partition."""
 
-    def run(self, command: str, timeout: float = 60.0, check: bool = True) -> Result: ...
+    def run(self, command: str, timeout: float = 60.0, check: bool = True) -> Result:
+        """Run a command; raises ShellError if it fails and ``check`` is set, and after ``timeout`` seconds."""
+        ...
 
 
 class Steps:
@@ -53,6 +55,6 @@ class Steps:
 
 
 def _as_seen(output: str) -> str:
-    """What is left on a terminal when lines that were overwritten are gone."""
+    """Return what is left on a terminal when lines that were overwritten are gone."""
     lines = [re.split(r"\r|\x1b\[2K", line)[-1] for line in output.split("\n")]
     return "\n".join(lines)

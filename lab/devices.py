@@ -33,7 +33,7 @@ class Place:
         return ",snapshot=on" if self.role == "clone" else ""
 
     def empty(self, name: str, bytes_: int) -> str:
-        """Properties of a drive that is an empty raw file; it is made unless a template has it."""
+        """Return properties of a drive that is an empty raw file; it is made unless a template has it."""
         file = self.ground / name
         if self.role != "clone":
             file.touch()
@@ -41,7 +41,7 @@ class Place:
         return f"file={file},format=raw{self.throw_away}"
 
     def image(self, name: str, base: Path) -> str:
-        """Properties of a drive with an image that stays as it is; a template's writes are a layer over it."""
+        """Return properties of a drive with an image that stays as it is; a template's writes are a layer over it."""
         if self.role == "cold":
             return f"file={base},format=raw,snapshot=on"
         layer = self.ground / f"{name}.qcow2"
@@ -50,7 +50,7 @@ class Place:
         return f"file={layer},format=qcow2{self.throw_away}"
 
     def late(self, name: str, image: Path) -> str:
-        """Properties of a drive whose content a template does not have: its machine has read nothing of it yet."""
+        """Return properties of a drive whose content a template does not have: its machine has not read it yet."""
         if self.role == "template":
             return self.empty(name, image.stat().st_size)
         return f"file={image},format=raw,snapshot=on"
@@ -75,11 +75,11 @@ class Disk:
     late: bool = False
 
     def made(self) -> Disk:
-        """The same with its image made."""
+        """Return the same with its image made."""
         return replace(self, content=self.content()) if callable(self.content) else self
 
     def arguments(self, place: Place) -> list[str]:
-        """For the emulator."""
+        """Return the emulator's arguments for it."""
         if isinstance(self.content, str):
             file = place.empty(f"{self.serial}.raw", size(self.content))
         else:
@@ -109,13 +109,13 @@ class Nic:
         return {"virtio-net-pci": "virtio_net"}.get(self.model, self.model)
 
     def arguments(self, number: int) -> list[str]:
-        """For the emulator.  Each card has a network of its own."""
+        """Return the emulator's arguments for it.  Each card has a network of its own."""
         device = f"{self.model},id=nic{number},netdev=net{number},mac={mac(number)}"
         net = f"user,id=net{number},net={_net(number)}.0/24,ipv6=off"
         return ["-netdev", net, "-device", _join(device, self.device)]
 
     def setup(self, number: int) -> str:
-        """The host's commands that give it the address that DHCP would."""
+        """Return the host's commands that give it the address that DHCP would."""
         link, net = f"eth{number}", _net(number)
         commands = f"ip link set {link} up && ip address add {net}.15/24 dev {link}"
         return commands + (f" && ip route add default via {net}.2" if number == 0 else "")
@@ -126,7 +126,7 @@ OUTSIDE = "10.0.2.2"
 
 
 def mac(number: int) -> str:
-    """The hardware address of a machine's card."""
+    """Return the hardware address of a machine's card."""
     return f"52:54:00:00:00:{number:02x}"
 
 
@@ -149,7 +149,7 @@ class PciDevice:
 
 
 def pci_arguments(devices: Sequence[PciDevice], place: Place) -> list[str]:
-    """For the emulator: all devices, each on a port and so on a bus of its own, from bus 1 on."""
+    """Return the emulator's arguments for all devices, each on a port and so on a bus of its own, from bus 1 on."""
     args: list[str] = []
     port = function = 0
     for number, device in enumerate(devices):
@@ -170,5 +170,5 @@ def _join(*properties: str) -> str:
 
 
 def size(text: str) -> int:
-    """Bytes of a size such as 64M."""
+    """Return bytes of a size such as 64M."""
     return int(text[:-1]) << _UNITS[text[-1]] if text[-1] in _UNITS else int(text)

@@ -52,7 +52,7 @@ _HARMLESS = re.compile(
 
 
 def emulator_fault(log: str) -> str | None:
-    """The known emulator fault that killed this boot, or None.
+    """Return the known emulator fault that killed this boot, or None.
 
     ``log`` is the console of a boot that did not reach its end.
     """
@@ -60,7 +60,7 @@ def emulator_fault(log: str) -> str | None:
 
 
 def stale_breakpoint(log: str) -> str | None:
-    """Whether the kernel died of a breakpoint that only the emulator still knew; its name."""
+    """Return the name of a breakpoint that only the emulator still knew and that the kernel died of, or None."""
     first = _ANY_OOPS.search(log)
     if not first:
         return None
@@ -95,7 +95,7 @@ _TIMER_VECTOR = re.compile(r"^LVTT\s.*\(vec (\d+)\)", re.MULTILINE)
 
 
 def interrupt_lost(registers: str, lapic: str) -> bool:
-    """Whether the emulator lost the timer interrupt of a CPU between its APIC and its kernel.
+    """Return whether the emulator lost the timer interrupt of a CPU between its APIC and its kernel.
 
     ``registers`` is the line of ``info registers`` with its flags, ``lapic`` the answer to
     ``info lapic``.  The CPU sleeps with interrupts on, and yet its timer's interrupt counts as
@@ -115,7 +115,7 @@ _RESTARTED = re.compile(r"(\S+): started again, its kernel did not find its time
 
 
 def restarted(output: str) -> list[str]:
-    """The partitions that the tool had to start again because of a fault of the emulator."""
+    """Return the partitions that the tool had to start again because of a fault of the emulator."""
     return _RESTARTED.findall(output)
 
 
@@ -127,5 +127,5 @@ def record(fault: str, what: str, path: Path | None = None) -> None:
 
 
 def unclean(log: str) -> list[str]:
-    """The lines of a kernel log that report a fault."""
+    """Return the lines of a kernel log that report a fault."""
     return [line for line in log.splitlines() if _UNCLEAN.search(line) and not _HARMLESS.search(line)]

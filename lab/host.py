@@ -17,7 +17,7 @@ _UNPACK = {".xz": "xz", ".zst": "zstd"}
 
 
 def kernel_disk(kernel: Kernel) -> Path:
-    """boot/ and lib/modules/ of one kernel, with Debian's own initrd for it."""
+    """Return the disk with boot/ and lib/modules/ of one kernel, and Debian's own initrd for it."""
     tree = root_tree(kernel.arch)
 
     def build(target: Path) -> None:
@@ -49,7 +49,7 @@ def _mkinitramfs(tree: Path, kernel: Kernel, initrd: Path) -> None:
 
 
 def _insmod_order(kernel: Kernel, names: list[str]) -> list[Path]:
-    """The files of these modules and all they need, in loading order."""
+    """Return the files of these modules and all they need, in loading order."""
     order: list[Path] = []
     for name in names:
         text = run("modprobe", "-d", kernel.root, "-S", kernel.version, "--show-depends", name)
@@ -61,7 +61,7 @@ def _insmod_order(kernel: Kernel, names: list[str]) -> list[Path]:
 
 
 def initramfs(kernel: Kernel) -> Path:
-    """The tiny initramfs that finds the machine's disks and hands over to them."""
+    """Return the tiny initramfs that finds the machine's disks and hands over to them."""
     init = _GUEST / "host-initramfs"
     scripts = [_GUEST / f"host-{name}" for name in ("init", "shell", "systemd", "install", "refresh")]
 
@@ -90,12 +90,12 @@ def initramfs(kernel: Kernel) -> Path:
 
 
 def _busybox(arch: Arch) -> Path:
-    """A static busybox."""
+    """Return a static busybox."""
     return Path("/bin/busybox") if arch.native else root_tree(arch) / "usr/bin/busybox"
 
 
 def partition_initrd(arch: Arch = NATIVE) -> Path:
-    """The bare busybox initrd that partitions boot: /boot/lab-initrd.img."""
+    """Return the bare busybox initrd that partitions boot: /boot/lab-initrd.img."""
 
     def build(target: Path) -> None:
         tree = target.with_suffix(".tree")

@@ -20,7 +20,7 @@ _SPARE = 2 << 30
 
 
 def root_tree(arch: Arch = NATIVE) -> Path:
-    """The machine's root file system as a directory."""
+    """Return the machine's root file system as a directory."""
 
     def finish(target: Path) -> None:
         files.write(target / "etc/hostname", "lab\n")
@@ -32,7 +32,7 @@ def root_tree(arch: Arch = NATIVE) -> Path:
 
 
 def root_disk(arch: Arch = NATIVE) -> Path:
-    """The root as an ext4 image; machines write to a throw-away layer over it."""
+    """Return the root as an ext4 image; machines write to a throw-away layer over it."""
     tree = root_tree(arch)
     name, _, key = tree.name.rpartition("-")
     return cache.make(

@@ -51,15 +51,17 @@ class Kernel:
 
     @property
     def image(self) -> Path:
+        """Return the kernel's compressed image."""
         return self.root / "boot" / f"vmlinuz-{self.version}"
 
     @property
     def modules(self) -> Path:
+        """Return the directory of Debian's modules for it."""
         return self.root / "lib" / "modules" / self.version
 
 
 def get(*flavours: str, arch: Arch = NATIVE) -> list[Kernel]:
-    """The kernels, with their headers in the tool root."""
+    """Return the kernels, with their headers in the tool root."""
     with cache.lock("kernels"):
         found = [_cached(f, arch) for f in flavours]
         if all(k and _has_headers(k) for k in found):

@@ -49,7 +49,7 @@ def note(entry: Entry) -> None:
 
 
 def entries() -> list[Entry]:
-    """All that this run did so far."""
+    """Return all that this run did so far."""
     file = LOGS / f"ledger-{os.environ.get(RUN_VARIABLE, 'none')}.jsonl"
     if not file.exists():
         return []
@@ -57,12 +57,12 @@ def entries() -> list[Entry]:
 
 
 def repetitions() -> list[str]:
-    """What this run did again because of a known fault of the emulator."""
+    """Return what this run did again because of a known fault of the emulator."""
     return [entry.what for entry in entries() if entry.kind == "repetition"]
 
 
 def last_words(checks: list[str]) -> list[str]:
-    """What failed in this run, why, and how to run just that again: at most 40 lines.
+    """Return what failed in this run, why, and how to run just that again: at most 40 lines.
 
     ``checks`` are the names of quick checks that failed.
     """

@@ -219,7 +219,7 @@ class Machine:
         self.run(f"echo {base64.b64encode(data).decode()} | base64 -d >{quoted} && chmod {mode:o} {quoted}")
 
     def disk(self, serial: str) -> str:
-        """The path of one of its ``disks``: /dev/vde."""
+        """Return the path of one of its ``disks``: /dev/vde."""
         files = "/sys/block/*/serial /sys/block/*/device/serial"
         found = self.run(f"grep -lx '{serial} *' {files} 2>/dev/null || :").lines
         assert len(found) == 1, f"disks with the serial {serial}: {found}"
@@ -268,14 +268,15 @@ class Machine:
         return self.spec.nics
 
     def vmlinuz(self, flavour: str) -> str:
-        """Path of a stock kernel on the machine."""
+        """Return the path of a stock kernel on the machine."""
         return f"/boot/vmlinuz-{self.versions[flavour]}"
 
     def debian_initrd(self, flavour: str) -> str:
-        """Path of Debian's own initrd for that kernel on the machine."""
+        """Return the path of Debian's own initrd for that kernel on the machine."""
         return f"/boot/initrd.img-{self.versions[flavour]}"
 
     def dmesg(self) -> str:
+        """Return the host's kernel log."""
         return self.run("dmesg | cat").output  # it colours what goes to a terminal
 
     def assert_dmesg_clean(self) -> None:
@@ -284,17 +285,18 @@ class Machine:
         assert not bad, "the host's kernel log is not clean:\n" + "\n".join(bad)
 
     def online_cpus(self) -> list[int]:
+        """Return the numbers of the host's CPUs that are online."""
         return parse_cpu_list(self.run("cat /sys/devices/system/cpu/online").output)
 
     def meminfo(self, field: str) -> int:
-        """A field of /proc/meminfo in bytes."""
+        """Return a field of /proc/meminfo in bytes."""
         text = self.run("cat /proc/meminfo").output
         match = re.search(rf"^{re.escape(field)}:\s+(\d+) kB", text, re.MULTILINE)
         assert match, f"no {field} in /proc/meminfo"
         return int(match[1]) * 1024
 
     def mem_free(self) -> int:
-        """Free bytes with caches dropped, so that two values compare.
+        """Return free bytes with caches dropped, so that two values compare.
 
         What lies free in the per-CPU lists counts, for it varies by 30 MiB.  Pages wander
         between these and the rest at any time: hence one file that has both.
@@ -306,10 +308,11 @@ class Machine:
         return int(pages) * int(size)
 
     def boot_id(self) -> str:
+        """Return the id of the host's present boot; a machine that was reset has another."""
         return self.run("cat /proc/sys/kernel/random/boot_id").output.strip()
 
     def qmp(self, command: str, **arguments: Any) -> Any:
-        """A QEMU monitor command."""
+        """Send the monitor a command; returns its answer."""
         return self.emulator.qmp(command, **arguments)
 
 
@@ -318,7 +321,7 @@ def _run_first(running: Running, command: str) -> None:
 
 
 def parse_cpu_list(text: str) -> list[int]:
-    """CPU numbers of a list as Linux writes it: ``0-1,3``."""
+    """Read CPU numbers of a list as Linux writes it: ``0-1,3``."""
     cpus: list[int] = []
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
@@ -327,5 +330,5 @@ def parse_cpu_list(text: str) -> list[int]:
 
 
 def fresh_name(prefix: str = "p") -> str:
-    """A partition name nobody has used."""
+    """Return a partition name nobody has used."""
     return f"{prefix}{secrets.token_hex(3)}"

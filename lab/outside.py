@@ -36,12 +36,12 @@ def _serving(server: socketserver.TCPServer) -> Iterator[int]:
 
 
 def echo() -> AbstractContextManager[int]:
-    """A TCP server that sends everything back; its port."""
+    """Run a TCP server that sends everything back; yields its port."""
     return _serving(_Server(("127.0.0.1", 0), _Echo))
 
 
 def sink() -> AbstractContextManager[int]:
-    """A TCP server that reads everything and says nothing; its port."""
+    """Run a TCP server that reads everything and says nothing; yields its port."""
 
     class Sink(socketserver.BaseRequestHandler):
         def handle(self) -> None:
@@ -52,7 +52,7 @@ def sink() -> AbstractContextManager[int]:
 
 
 def http(body: bytes) -> AbstractContextManager[int]:
-    """A web server with one document under every path; its port."""
+    """Run a web server with one document under every path; yields its port."""
 
     class Document(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

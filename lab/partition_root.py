@@ -34,7 +34,7 @@ _UNWANTED = (
 
 
 def root_tree(arch: Arch = NATIVE) -> Path:
-    """The root file system as a directory, without kernel modules."""
+    """Return the root file system as a directory, without kernel modules."""
 
     def finish(target: Path) -> None:
         files.write(target / "etc/hostname", f"{NAME}\n")
@@ -54,13 +54,13 @@ def root_tree(arch: Arch = NATIVE) -> Path:
 
 
 def partition_root(flavour: str = "6.12", arch: str = NATIVE.name) -> Path:
-    """An ext4 image of it with that kernel's modules; use a throw-away layer or a copy."""
+    """Return an ext4 image of it with that kernel's modules; use a throw-away layer or a copy."""
     tree = root_tree(ARCHES[arch])
     return with_modules("partition-root", tree, flavour, NAME, "making the partitions' root disk", ARCHES[arch])
 
 
 def with_modules(name: str, tree: Path, flavour: str, label: str, what: str, arch: Arch = NATIVE) -> Path:
-    """An ext4 image of a cached tree with a kernel's modules; ``label`` is the file system's."""
+    """Return an ext4 image of a cached tree with a kernel's modules; ``label`` is the file system's."""
     (kernel,) = kernels.get(flavour, arch=arch)
 
     def build(target: Path) -> None:

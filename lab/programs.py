@@ -33,7 +33,7 @@ def _finish(target: Path) -> None:
 
 
 def programs_disk() -> Path:
-    """Its ext4 image; machines write to a throw-away layer over it."""
+    """Return its ext4 image; machines write to a throw-away layer over it."""
     tree = debian.tree("programs", "making the Debian root of real programs", _PACKAGES, _finish, Path(__file__))
     key = tree.name.rpartition("-")[2]
     return cache.make(

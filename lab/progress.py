@@ -22,12 +22,12 @@ def quiet() -> None:
 
 
 def elapsed() -> float:
-    """Seconds since the program started."""
+    """Return seconds since the program started."""
     return time.monotonic() - _started
 
 
 def say(text: str) -> None:
-    """One line with the time since the program started."""
+    """Print a line with the time since the program started."""
     if _quiet.is_set():
         return
     with _lock:

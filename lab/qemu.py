@@ -39,7 +39,7 @@ class Config:
     extra: Sequence[str] = ()
 
     def arguments(self, place: Place) -> list[str]:
-        """The emulator's command line; the files of a new template are made."""
+        """Return the emulator's command line; the files of a new template are made."""
         args = [self.arch.emulator, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]
         # Whoever started it may be killed: nothing is left running.
         args += ["-run-with", "exit-with-parent=on"]
@@ -73,7 +73,7 @@ class Config:
         return [*args, *self.extra]
 
     def _memory(self, place: Place) -> list[str]:
-        """A template's memory is a file, which its clones map for themselves."""
+        """Return arguments for the memory: a template's is a file, which its clones map for themselves."""
         board, more = self.arch.described(self.acpi)
         if place.role == "cold":
             return ["-machine", board, *more]
@@ -83,7 +83,7 @@ class Config:
 
 
 def _connected_pair() -> tuple[socket.socket, socket.socket]:
-    """Two ends of a TCP connection over loopback.
+    """Return two ends of a TCP connection over loopback.
 
     A virtconsole throws output away when its socket is full. A Unix socket counts
     each small write as a large one; TCP joins them and holds far more.
@@ -127,14 +127,15 @@ class Emulator:
             end.close()
 
     def alive(self) -> bool:
+        """Return whether the emulator runs."""
         return self.process.poll() is None
 
     def errors(self) -> str:
-        """What QEMU itself complained about."""
+        """Return what QEMU itself complained about."""
         return self._errors.read_text(errors="replace")
 
     def console(self) -> str:
-        """Everything the machine's kernel wrote to its serial console."""
+        """Return everything the machine's kernel wrote to its serial console."""
         return self.log.read_bytes().decode(errors="replace").replace("\r\n", "\n")
 
     def qmp(self, command: str, **arguments: Any) -> Any:

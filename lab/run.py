@@ -1,7 +1,7 @@
-"""A machine of the lab for whoever wants to try something on it.
+r"""A machine of the lab for whoever wants to try something on it.
 
 lab/run 6.12 -- uname -r      run a command as root, print its output, end with its status
-lab/run 6.12                  a shell; `exit` or Ctrl-\\ leaves it
+lab/run 6.12                  a shell; `exit` or Ctrl-\ leaves it
 lab/run --arch arm64 6.12     on another kind of machine
 """
 

@@ -48,10 +48,11 @@ class Result:
 
     @property
     def lines(self) -> list[str]:
+        """Return the output's lines, without their ends."""
         return self.output.splitlines()
 
     def check(self) -> Result:
-        """Itself if the exit status is 0, else an error with the output."""
+        """Return itself if the exit status is 0, else raise an error with the output."""
         if self.status:
             raise ShellError(f"exit status {self.status}: {self.command}\n{self.output}")
         return self

@@ -16,19 +16,19 @@ _NAME = "linux-scripts"
 
 
 def _package() -> str:
-    """Debian 13's versioned source package, through the meta package."""
+    """Return Debian 13's versioned source package, through the meta package."""
     with cache.lock("kernels"):
         Apt().update()
         return Apt().behind("linux-source/trixie", "linux-source-")
 
 
 def checkpatch() -> Path:
-    """Path of checkpatch.pl with its data files beside it."""
+    """Return the path of checkpatch.pl with its data files beside it."""
     return _scripts() / "checkpatch.pl"
 
 
 def kernel_doc() -> Path:
-    """Path of kernel-doc, which reads the comments of its form."""
+    """Return the path of kernel-doc, which reads the comments of its form."""
     return _scripts() / "kernel-doc"
 
 

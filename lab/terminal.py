@@ -45,7 +45,7 @@ def command(machine: Machine, words: str) -> int:
 
 
 def _wire(connection: socket.socket, last: bytes) -> None:
-    """Terminal to socket and back, until Ctrl-\\, the word ``last`` or the machine's end."""
+    r"""Copy from terminal to socket and back, until Ctrl-\, the word ``last`` or the machine's end."""
     keyboard = sys.stdin.fileno()
     saved = termios.tcgetattr(keyboard) if os.isatty(keyboard) else None
     if saved:

@@ -14,5 +14,5 @@ def choose(everything: bool) -> None:
 
 
 def everything() -> bool:
-    """Whether all repetitions were asked for, and nothing shall be taken from the cache."""
+    """Return whether all repetitions were asked for, and nothing shall be taken from the cache."""
     return os.environ.get(ALL_VARIABLE) == "1"

@@ -11,7 +11,7 @@ _HARDWARE = {"exit": 10, "call": 2, "walk": 2, "wake": 20}
 
 
 def measured(results: Results, commit: str) -> str:
-    """A sentence for beside the tables; empty if the measurements are not there."""
+    """Return a sentence for beside the tables; empty if the measurements are not there."""
 
     def median(system: str, work: str) -> float | None:
         values = results.values(system, work, "times", commit)

@@ -67,12 +67,12 @@ class Line:
 
 
 def compare(before: Mapping[str, float], now: Mapping[str, float]) -> list[Line]:
-    """All that one of the two has."""
+    """Compare all that one of the two has."""
     return [Line(what, before.get(what), now.get(what)) for what in sorted({*before, *now})]
 
 
 def beside_native(now: Mapping[str, float]) -> list[Line]:
-    """A partition's counts beside native's, of what a kernel does by itself."""
+    """Compare a partition's counts with native's, of what a kernel does by itself."""
     return [Line(work, now.get(f"native {work}"), now.get(f"shimos {work}"), BEHIND) for work in ALONE]
 
 
@@ -82,7 +82,7 @@ def table(before: str, lines: list[Line]) -> None:
 
 
 def count(directory: Path, arch: Arch) -> dict[str, float]:
-    """Instructions by ``system workload``; the least of some runs, for noise only adds."""
+    """Return instructions by ``system workload``; the least of some runs, for noise only adds."""
     chosen = tuple(
         w for w in WORKLOADS if "instructions" in w.clocks and arch.name in w.arches and w.name not in UNSTEADY
     )
@@ -101,7 +101,7 @@ def count(directory: Path, arch: Arch) -> dict[str, float]:
 
 
 def main() -> int:
-    """Status 1 if anything got worse."""
+    """Compare with the baseline; status 1 if anything got worse."""
     parser = argparse.ArgumentParser(
         prog="bench/check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

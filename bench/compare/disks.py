@@ -32,7 +32,7 @@ PROJECT = "zlib"
 
 
 def tree(arch: Arch = NATIVE) -> Path:
-    """The root that all kernels have."""
+    """Return the root that all kernels have."""
 
     def finish(target: Path) -> None:
         files.write(target / "etc/hostname", "bench\n")
@@ -47,13 +47,13 @@ def tree(arch: Arch = NATIVE) -> Path:
 
 
 def root(arch: Arch = NATIVE) -> Path:
-    """Its disk, with the modules of the kernel that all run."""
+    """Return its disk, with the modules of the kernel that all run."""
     return with_modules("bench-root", tree(arch), "6.12", "bench-root", "making the disk that is measured", arch)
 
 
 @functools.cache
 def tools(arch: Arch = NATIVE) -> Path:
-    """Programs, modules and pages that are measured: /bench in every kernel."""
+    """Return the disk with programs, modules and pages that are measured: /bench in every kernel."""
     (kernel,) = kernels.get("6.12", arch=arch)
     modules = [m for m in build.test_modules(kernel) if m.stem == "shimos_ikc_bench"]
     places = [*sorted(_PROGRAMS.glob("*.c")), SRC / "tests" / "programs" / "direct_io.c"]
@@ -80,7 +80,7 @@ def tools(arch: Arch = NATIVE) -> Path:
 
 @functools.cache
 def work() -> Path:
-    """The disk that is shared: the C project, configured, and room to compile it."""
+    """Return the disk that is shared: the C project, configured, and room to compile it."""
     version = _source_version()
 
     def make(target: Path) -> None:
@@ -102,13 +102,13 @@ def work() -> Path:
 
 
 def _source_version() -> str:
-    """Debian 13's version, for the cache."""
+    """Return the version of Debian 13's source, for the cache."""
     text = run("apt-cache", "policy", "zlib1g-dev")
     return next(line.split()[1] for line in text.splitlines() if "Candidate:" in line)
 
 
 def _apt(*arguments: str, cwd: Path) -> None:
-    """apt-get with a list of sources that has source packages, which the tool root's own has not."""
+    """Run apt-get with a list of sources that has source packages, which the tool root's own has not."""
     lists = cwd / "apt"
     lists.mkdir()
     own = Path("/etc/apt/sources.list").read_text().splitlines()

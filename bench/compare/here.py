@@ -52,7 +52,7 @@ class Here(Machine):
         return None
 
     def start(self) -> Machine:
-        """Shells, disks, four CPUs."""
+        """Make shells and disks, and leave four CPUs online."""
         for number in range(_SHELLS):
             self.consoles.add(_shell(number))
         release = self.run("uname -r").output.strip()
@@ -107,10 +107,11 @@ class Here(Machine):
             self.run(f"echo {online} >/sys/devices/system/cpu/cpu{cpu}/online")
 
     def disk(self, serial: str) -> str:
+        """Return the path of the disk with this serial; raises KeyError if there is none."""
         return self._loops[serial]
 
     def site(self, port: int, address: str = HOST) -> str:
-        """Reached as it is: clients run on this machine, too."""
+        """Return the address of a server as it is: clients run on this machine, too."""
         return f"http://{address}:{port}"
 
 

@@ -23,14 +23,14 @@ KERNELS = "/lab/kernels"
 
 
 def copies(arch: Arch = HERE) -> list[Disk]:
-    """For each kernel a copy of the root, the tools and the work."""
+    """Return for each kernel a copy of the root, the tools and the work."""
     made = [Disk(user, partial(disks.root, arch)) for user in USERS]
     made += [Disk(f"tools-{user}", partial(disks.tools, arch)) for user in USERS]
     return made + [Disk(f"work-{user}", disks.work) for user in USERS]
 
 
 def machine(icount: bool, arch: str = HERE.name) -> Machine:
-    """Four CPUs and a card."""
+    """Return a machine with four CPUs and a card, not started."""
     return Machine(
         arch=arch,
         partitions=["6.12"],
@@ -57,14 +57,14 @@ def prepare(host: Machine) -> None:
 
 
 def kernel(host: Machine, number: int = 0) -> Kernel:
-    """The host's kernel, as one that works; ``number`` is a shell for work side by side."""
+    """Return the host's kernel, as one that works; ``number`` is a shell for work side by side."""
     work = host.disk("work-native" if number == 0 else "work-web")
     return Kernel("host", HOST, host.shell(number), f"/dev/ram{number}", work, CHROOT)
 
 
 @contextmanager
 def native(host: Machine, scale: float) -> Iterator[System]:
-    """Stock Linux by itself: with two CPUs for one job, with four for two."""
+    """Yield stock Linux by itself: with two CPUs for one job, with four for two."""
 
     @contextmanager
     def shaped(count: int) -> Iterator[None]:
@@ -88,7 +88,7 @@ def set_online(host: Machine, cpus: range, online: int) -> None:
 
 @contextmanager
 def bridge(host: Machine) -> Iterator[None]:
-    """A bridge, to which others connect, with the host's card in it if it has one to spare."""
+    """Have a bridge, to which others connect, with the host's card in it if it has one to spare."""
     route = f"ip route add default via {OUTSIDE}"
     card = f"ip address flush dev eth0 && ip link set eth0 master {LINK}" if host.nics else "true"
     host.run(
@@ -104,7 +104,7 @@ def bridge(host: Machine) -> Iterator[None]:
 
 
 def cmdline(root: str, address: str, tty: str) -> str:
-    """What every kernel but the host's is told, beside its console."""
+    """Return what every kernel but the host's is told, beside its console."""
     return f"root={root} rw init=/usr/sbin/bench-init net.ifnames=0 quiet bench.ip={address}/24 bench.tty={tty}"
 
 

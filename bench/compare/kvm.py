@@ -20,7 +20,7 @@ BOOT_SECONDS = 180.0
 
 @contextmanager
 def kvm(host: Machine, scale: float) -> Iterator[System]:
-    """Two guests on the bridge."""
+    """Yield two guests on the bridge."""
     host.run("modprobe -a kvm_amd vhost_net || modprobe -a kvm_intel vhost_net")
     with on_host.bridge(host), ExitStack() as stack:
         with progress.step("booting the KVM guests"):
@@ -58,12 +58,12 @@ def start(host: Machine, name: str, address: str, ram: str) -> None:
 
 
 def flavour_paths(host: Machine, flavour: str) -> tuple[str, str]:
-    """The host's own kernel, for guests, and Debian's initrd for it."""
+    """Return the host's own kernel, for guests, and Debian's initrd for it."""
     return host.vmlinuz(flavour), host.debian_initrd(flavour)
 
 
 def base(boot: tuple[str, str], name: str, memory: int, words: str, cpus: int = 2) -> str:
-    """The part of QEMU's command line that all guests share."""
+    """Return the part of QEMU's command line that all guests share."""
     return (
         f"qemu-system-x86_64 -name {name} -nodefaults -no-user-config -display none -machine q35,accel=kvm -cpu host"
         f" -smp {cpus} -m {memory} -kernel {boot[0]} -initrd {boot[1]} -append '{words}' -pidfile /run/{name}.pid"
@@ -71,7 +71,7 @@ def base(boot: tuple[str, str], name: str, memory: int, words: str, cpus: int = 
 
 
 def attach(host: Machine, name: str, number: int) -> PartitionConsole:
-    """The guest's console in a shell of the host."""
+    """Return the guest's console in a shell of the host."""
     console = PartitionConsole(host.shell(number), name)
     console.command = f"{CHROOT}socat -,raw,echo=0 UNIX-CONNECT:/run/{name}.console"
     console.greeting = ""

@@ -19,7 +19,7 @@ class Others:
         self._began, self._before = time.monotonic(), self._foreign()
 
     def cpus(self) -> float:
-        """CPUs that others have used in the mean."""
+        """Return how many CPUs others have used in the mean."""
         seconds = time.monotonic() - self._began
         return max(0.0, (self._foreign() - self._before) / seconds) if seconds else 0.0
 

@@ -26,7 +26,7 @@ img { max-width: 100% } h2 { margin-top: 2em }
 
 
 def facts(machine: Machine) -> dict[str, str]:
-    """What the figures are from."""
+    """Return what the figures are from."""
     accel = machine.accelerator
     return {
         "machine": f"4 CPUs, {machine.spec.memory}, accelerator {accel}",
@@ -44,13 +44,13 @@ def _cpu() -> str:
 
 
 def keep_facts(directory: Path, clock: Clock, systems: str, found: dict[str, str]) -> None:
-    """For the report, which may be written another day."""
+    """Keep facts for the report, which may be written another day."""
     directory.mkdir(parents=True, exist_ok=True)
     (directory / f"facts-{clock}-{systems}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 def write(directory: Path, results: Results, commit: str) -> Path:
-    """Everything; returns the page."""
+    """Write everything; returns the page."""
     directory.mkdir(parents=True, exist_ok=True)
     text = [_head(directory, commit) + _busy(results, commit)]
     behind: list[str] = []

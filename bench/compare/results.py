@@ -59,25 +59,25 @@ class Results:
             file.write(("\n" if cut else "") + json.dumps(asdict(measurement)) + "\n")
 
     def has(self, system: str, workload: str, clock: Clock, run: int, commit: str) -> bool:
-        """Whether that was measured; what failed is tried again."""
+        """Return whether that was measured; what failed is tried again."""
         found = self._all.get((system, workload, clock, run, commit))
         return found is not None and found.value is not None
 
     def values(self, system: str, workload: str, clock: Clock, commit: str) -> list[float]:
-        """All runs."""
+        """Return the values of all runs, oldest first."""
         return [m.value for m in self._matching(system, workload, clock, commit) if m.value is not None]
 
     def error(self, system: str, workload: str, clock: Clock, commit: str) -> str:
-        """Why there is no value, if it was tried."""
+        """Return why there is no value, if it was tried."""
         found = self._matching(system, workload, clock, commit)
         return found[-1].error if found and all(m.value is None for m in found) else ""
 
     def failed(self, system: str, workload: str, clock: Clock, commit: str) -> int:
-        """How many runs have no value."""
+        """Return how many runs have no value."""
         return sum(m.value is None for m in self._matching(system, workload, clock, commit))
 
     def others(self, clock: Clock, commit: str) -> list[float]:
-        """How busy others were, of every run."""
+        """Return how busy others were, of every run."""
         found = (m for m in self._all.values() if (m.clock, m.commit) == (clock, commit))
         return [m.others for m in found if m.others is not None and m.value is not None]
 

@@ -47,7 +47,7 @@ BOOTS = (Boot(host.machine, {"native": host.native, "shimos": shimos, "kvm": kvm
 
 
 def here_boot(cache: Path) -> Sequence[Boot]:
-    """This machine, and what shares one boot of it."""
+    """Return this machine, and what shares one boot of it."""
     return (replace(BOOTS[0], machine=lambda _: Here(cache, host.copies())),)
 
 
@@ -74,7 +74,7 @@ class Plan:
     commit: str
 
     def pending(self, results: Results, system: str, clock: Clock) -> list[tuple[Workload, int]]:
-        """What is missing, run after run."""
+        """Return what is missing, run after run."""
         if system not in self.systems or (clock == "instructions" and system not in COUNTED):
             return []
         return [
@@ -96,7 +96,7 @@ class Plan:
 
 
 def version(quick: bool) -> str:
-    """The commit whose results belong together: the last one that changed what is measured or how.
+    """Return the commit whose results belong together: the last one that changed what is measured or how.
 
     A short run's do not mix with a long one's.
     """
@@ -107,7 +107,7 @@ def version(quick: bool) -> str:
 
 @contextmanager
 def booted(boot: Boot, clock: Clock) -> Iterator[Machine]:
-    """The machine, prepared."""
+    """Yield the machine, booted and prepared; it is switched off afterwards."""
     with progress.step(f"booting the machine of {', '.join(boot.systems)} ({clock})"):
         machine = boot.machine(clock == "instructions").start()
     try:
@@ -136,7 +136,7 @@ def measure(plan: Plan, results: Results, system: System, clock: Clock, todo: Se
 
 
 def everything(plan: Plan, results: Results, boots: Sequence[Boot] = BOOTS) -> None:
-    """All systems on all clocks."""
+    """Measure all systems on all clocks."""
     # In turns, so that a busy hour of the computer falls on all of them.
     for clock, runs, boot in itertools.product(plan.clocks, plan.turns, boots):
         part = replace(plan, runs=runs)
@@ -147,7 +147,7 @@ def everything(plan: Plan, results: Results, boots: Sequence[Boot] = BOOTS) -> N
 
 
 def one_boot(plan: Plan, results: Results, boot: Boot, clock: Clock) -> bool:
-    """What is pending of a machine's systems; False if it, or one of them, died."""
+    """Run what is pending of a machine's systems; False if it, or one of them, died."""
     try:
         with booted(boot, clock) as machine:
             lived = [one_system(plan, results, boot, name, machine, clock) for name in boot.systems]
@@ -160,7 +160,7 @@ def one_boot(plan: Plan, results: Results, boot: Boot, clock: Clock) -> bool:
 
 
 def one_system(plan: Plan, results: Results, boot: Boot, name: str, machine: Machine, clock: Clock) -> bool:
-    """What is pending of one system; False if it died."""
+    """Run what is pending of one system; False if it died."""
     todo = plan.pending(results, name, clock)
     if not todo:
         return True

@@ -15,7 +15,7 @@ NAME = "web"
 
 @contextmanager
 def shimos(host: Machine, scale: float) -> Iterator[System]:
-    """As in the papers, both kernels are for work, and the first one owns the devices."""
+    """Yield two partitions: as in the papers, both kernels are for work, and the first one owns the devices."""
     host.load()
     with on_host.bridge(host):
         words = on_host.cmdline("/dev/vda", WEB, "ttyIKC0")

@@ -25,7 +25,7 @@ class Summary:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Summary:
-        """At least one value."""
+        """Summarise at least one value."""
         if len(values) < 2:
             return cls(len(values), values[0], values[0], values[0])
         low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
@@ -33,13 +33,13 @@ class Summary:
 
 
 def speed(native: Sequence[float], other: Sequence[float], better: Better) -> float:
-    """How many times native's speed: above 1 is faster, whatever the unit."""
+    """Return how many times native's speed: above 1 is faster, whatever the unit."""
     here, there = statistics.median(native), statistics.median(other)
     return here / there if better == "lower" else there / here
 
 
 def welch(native: Sequence[float], other: Sequence[float]) -> float | None:
-    """The probability of such a difference by chance; None if there are too few runs or they do not vary."""
+    """Return the probability of such a difference by chance; None with too few runs, or if they do not vary."""
     if min(len(native), len(other)) < 3 or (len(set(native)) == 1 and len(set(other)) == 1):
         return None
     return float(stats.ttest_ind(native, other, equal_var=False).pvalue)

@@ -44,7 +44,7 @@ class Kernel:
     prefix: str = ""
 
     def run(self, command: str, timeout: float = 600) -> str:
-        """The output of a command in the common root."""
+        """Run a command in the common root; returns its output."""
         if self.prefix:
             command = f"{self.prefix}sh -c {shlex.quote(command)}"
         return self.shell.run(command, timeout=timeout).output
@@ -71,12 +71,12 @@ class System:
 
     @contextmanager
     def jobs(self, count: int) -> Iterator[list[Kernel]]:
-        """The kernels for so many instances of the work, CPUs in proportion."""
+        """Yield the kernels for so many instances of the work, CPUs in proportion."""
         with self.shaped(count):
             yield list(self.pair[2 - count :])
 
     def count(self, full: int) -> int:
-        """How often something is done."""
+        """Return how often something is done."""
         return max(1, int(full * self.scale))
 
     @property
@@ -85,7 +85,7 @@ class System:
         return "127.0.0.1" if self.name == "native" else self.pair[0].address
 
     def alive(self) -> bool:
-        """Whether all its kernels still answer."""
+        """Return whether all its kernels still answer."""
         try:
             return all(k.run("true", timeout=30) == "" for k in {self.owner, *self.pair})
         except AssertionError:
@@ -93,6 +93,6 @@ class System:
 
 
 def together(kernels: list[Kernel], work: Callable[[Kernel], float]) -> list[float]:
-    """The work on all of them at once."""
+    """Do the work on all of them at once; returns each one's figure."""
     with ThreadPoolExecutor(len(kernels)) as pool:
         return list(pool.map(work, kernels))

@@ -26,7 +26,7 @@ class Cell:
     failed: int = 0
 
     def figure(self) -> str:
-        """Median, middle half, runs."""
+        """Return median, middle half and number of runs."""
         if self.summary is None:
             return "failed" if self.error else ""
         s = self.summary
@@ -34,7 +34,7 @@ class Cell:
         return f"{number(s.median)}{spread}, n={s.count}" + (f", {self.failed} failed" if self.failed else "")
 
     def ratio(self) -> str:
-        """The ratio, starred where chance is no likely reason."""
+        """Return the ratio, starred where chance is no likely reason."""
         if self.speed is None:
             return ""
         digits = ".2f" if self.speed >= 0.1 else ".2g"
@@ -56,14 +56,14 @@ class Row:
 
 
 def number(value: float) -> str:
-    """Three digits that count, no exponents."""
+    """Return three digits that count, no exponents."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
 def rows(group: Group, results: Results, clock: Clock, commit: str) -> list[Row]:
-    """What was measured of a group."""
+    """Return what was measured of a group."""
     found = []
     for workload in group.workloads:
         cells = {system: cell(workload, results, system, clock, commit) for system in ALL}
@@ -73,7 +73,7 @@ def rows(group: Group, results: Results, clock: Clock, commit: str) -> list[Row]
 
 
 def cell(workload: Workload, results: Results, system: str, clock: Clock, commit: str) -> Cell:
-    """One system's runs, beside native's."""
+    """Compare one system's runs with native's."""
     values = results.values(system, workload.name, clock, commit)
     error = results.error(system, workload.name, clock, commit)
     failed = results.failed(system, workload.name, clock, commit)
@@ -87,7 +87,7 @@ def cell(workload: Workload, results: Results, system: str, clock: Clock, commit
 
 
 def markdown(found: list[Row], clock: Clock) -> str:
-    """A table with a column pair for every system that has figures."""
+    """Return a table with a column pair for every system that has figures."""
     systems = [s for s in ALL if any(r.cells[s].summary or r.cells[s].error for r in found)]
     others = [s for s in systems if s != "native"]
     head = ["work", "unit", *(["native"] if "native" in systems else [])]

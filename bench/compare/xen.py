@@ -71,6 +71,7 @@ class XenMachine(Machine):
     TEMPLATES = False
 
     def adapt(self, config: Config) -> Config:
+        """Boot Xen, and Linux as its first module; Linux has one console less for shells."""
         linux = f"{config.kernel} {config.cmdline.replace('console=ttyS0', 'console=hvc0')},{config.initrd}"
         # Linux has 8 such consoles, and Xen's own is one of them.
         shells = config.shells - 1
@@ -78,7 +79,7 @@ class XenMachine(Machine):
 
 
 def hypervisor() -> Path:
-    """Debian's Xen, unpacked as a loader of multiboot images wants it."""
+    """Return Debian's Xen, unpacked as a loader of multiboot images wants it."""
     packed = next((disks.tree() / "boot").glob("xen-*.gz"))
     return cache.make(
         "xen",
@@ -93,7 +94,7 @@ def _write(target: Path, data: bytes) -> None:
 
 
 def machine(icount: bool) -> Machine:
-    """The machine of the comparison, with Xen."""
+    """Return the machine of the comparison, with Xen."""
     return XenMachine(
         **vars(on_host.machine(icount).spec) | {"kernel": DOM0, "ipi_broadcast": True, "cmdline": "quiet"}
     )
@@ -101,7 +102,7 @@ def machine(icount: bool) -> Machine:
 
 @contextmanager
 def xen(host: Machine, scale: float) -> Iterator[System]:
-    """Two domains on the bridge."""
+    """Yield two domains on the bridge."""
     with on_host.bridge(host), ExitStack() as stack:
         host.run(f"[ -e /run/xenconsoled.pid ] || {{ {_DAEMONS} && {CHROOT}sh -c '{_STORE}'; }}", timeout=180)
         for script, text in ((_BLOCK_SCRIPT, _BLOCK), (_CARD_SCRIPT, _CARD)):
@@ -136,7 +137,7 @@ def create(host: Machine, name: str, address: str, ram: str) -> None:
 
 
 def put_config(host: Machine, name: str, memory: int, cpus: int, initrd: str, words: str) -> None:
-    """What all domains have: /run/NAME.cfg."""
+    """Write what all domains have into /run/NAME.cfg; ``memory`` is in MiB."""
     lines = (
         f"name = '{name}'",
         "type = 'pv'",
@@ -150,7 +151,7 @@ def put_config(host: Machine, name: str, memory: int, cpus: int, initrd: str, wo
 
 
 def attach(host: Machine, name: str, number: int) -> PartitionConsole:
-    """The domain's console in a shell of the host."""
+    """Return the domain's console in a shell of the host."""
     console = PartitionConsole(host.shell(number), name)
     console.command, console.greeting = f"{CHROOT}xl console {name}", ""
     console.attach(timeout=900)

@@ -1,0 +1,1 @@
+"""What tests and benchmarks bring onto machines: partitions, disks, networks, programs, traffic."""

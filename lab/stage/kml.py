@@ -49,7 +49,7 @@ def make(**options: Any) -> Machine:
 
 
 def start(parameters: str = "", **options: Any) -> Machine:
-    """Such a machine, started, with trusted programs and the module; options as for make()."""
+    """Start such a machine, with trusted programs and the module; options as for make()."""
     machine = make(**options).start()
     prepare(machine, parameters)
     return machine

@@ -25,10 +25,12 @@ _PROGRAMS = ("/usr/bin/iperf3", "/usr/sbin/ethtool", PING)
 
 
 def ip4(name: str) -> str:
+    """Return a kernel's IPv4 address on the bridge."""
     return f"{NET4}.{ADDRESSES[name]}"
 
 
 def ip6(name: str) -> str:
+    """Return a kernel's IPv6 address on the bridge."""
     return f"{NET6}::{ADDRESSES[name]}"
 
 
@@ -71,6 +73,7 @@ class Lan:
         return console
 
     def remove(self, name: str) -> None:
+        """Remove a partition; it need not be alive."""
         self.machine.release_consoles()
         remove(self.machine, name)
         self.partitions.remove(name)

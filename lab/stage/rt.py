@@ -52,7 +52,7 @@ def _sleeps(machine: Machine) -> int:
 
 @contextmanager
 def busy(machine: Machine, *works: str) -> Iterator[None]:
-    """Linux does this meanwhile, each for as long as it goes or until END is there; it has ended then."""
+    """Let Linux do this meanwhile, each for as long as it goes or until END is there; it has ended then."""
     machine.run(f"rm -f {END} /tmp/load; touch /tmp/load")
     for work in works:
         machine.run(f"({work}) >/dev/null 2>&1 & echo $! >>/tmp/load")

@@ -32,6 +32,7 @@ class Samples:
 
     @property
     def median(self) -> float:
+        """Return the median of the values."""
         return statistics.median(self.values)
 
     @property

@@ -94,7 +94,7 @@ def kernels(
     programs: tuple[str, ...] = (),
     cmdlines: Mapping[str, str] = NO_CMDLINES,
 ) -> Iterator[list[Kernel]]:
-    """The host and partitions, all with the modules loaded; numbers in that order.
+    """Yield the host and partitions, all with the modules loaded; numbers in that order.
 
     ``cmdlines`` are added to partitions' command lines, by name.
     On a machine with the stage two_kernels they run already.
@@ -133,7 +133,7 @@ def _state(machine: Machine, found: list[Kernel]) -> str:
 
 
 def send_all(found: list[Kernel], count: int, kind: str) -> None:
-    """Every kernel sends to every other, all at once; returns when all has arrived."""
+    """Send from every kernel to every other, all at once; returns when all has arrived."""
     for kernel in found:
         for peer in found:
             if peer is not kernel:

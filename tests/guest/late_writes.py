@@ -19,7 +19,7 @@ memory = fcntl.ioctl(os.open("/dev/shimos", os.O_RDWR), SHIMOS_IOC_MEMORY, targe
 
 
 def snapshot() -> list[bytes]:
-    """All its memory, MiB by MiB."""
+    """Return all its memory, MiB by MiB."""
     return [
         os.pread(memory, MIB, start)
         for part in web["ranges"]

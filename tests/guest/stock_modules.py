@@ -12,18 +12,19 @@ from pathlib import Path
 
 
 def said(*command: str) -> list[str]:
-    """The lines that a program prints."""
+    """Return the lines that a program prints."""
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 def needed(version: str, names: list[str]) -> dict[str, Path]:
-    """Modules and their needs by numbered names; what is built in has none."""
+    """Return modules and their needs by numbered names; what is built in has none."""
     lines = [line for name in names for line in said("modprobe", "-S", version, "--show-depends", name)]
     paths = dict.fromkeys(Path(line.split()[1]) for line in lines if line.startswith("insmod "))
     return {f"{n}-{path.name.removesuffix('.xz')}": path for n, path in enumerate(paths, 10)}
 
 
 def main() -> None:
+    """Lay them out as the arguments say, and print their names."""
     alone = sys.argv[1] == "--alone"
     to, version, *names = sys.argv[1 + alone :]
     if alone:

@@ -60,7 +60,7 @@ def test_faster_is_above_one_whatever_the_unit() -> None:
 
 
 def _runs(mean: float, variance: float, count: int) -> list[float]:
-    """An even number of values with exactly this mean and sample variance."""
+    """Return an even number of values with exactly this mean and sample variance."""
     step = (variance * (count - 1) / count) ** 0.5
     return [mean + step, mean - step] * (count // 2)
 

@@ -12,7 +12,7 @@ from lab.command import CommandError
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a check reads; results are kept beside it."""
+    """Make a file that a check reads; results are kept beside it."""
     monkeypatch.setattr(checks, "CACHE", tmp_path)
     monkeypatch.delenv(tier.ALL_VARIABLE, raising=False)
     (tmp_path / "input").write_text("first")

@@ -17,13 +17,13 @@ _COMMON = {"common": {"shimos"}, "include": {"shimos", "ikc", "compat", "vq"}}
 
 
 def parts(module: Path) -> set[str]:
-    """The prefixes of a module: its own name, and the nouns of its files and architectures."""
+    """Return the prefixes of a module: its own name, and the nouns of its files and architectures."""
     nouns = {path.stem.split("_")[0] for path in module.rglob("*.[ch]")}
     return nouns | {module.name} | {path.name for path in module.glob("arch/*")}
 
 
 def functions(text: str) -> list[str]:
-    """The names of the functions that a file defines, as far as they are ours to choose."""
+    """Return the names of the functions that a file defines, as far as they are ours to choose."""
     return [name for name in _FUNCTION.findall(text) if name not in _GIVEN]
 
 

@@ -26,7 +26,7 @@ _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
 
 def _orders(source: str) -> dict[str, list[str]]:
-    """What each function of a C file orders, by its name."""
+    """Return what each function of a C file orders, by its name."""
     code = _COMMENT.sub("", source)
     return {name: _ORDER.findall(body) for name, body in _FUNCTION.findall(code)}
 

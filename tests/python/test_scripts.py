@@ -13,7 +13,7 @@ from lab.paths import SRC
 
 @pytest.fixture(params=["git", "no git"])
 def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """A tree with what is no script, and a build's products; with git these are ignored."""
+    """Make a tree with what is no script, and a build's products; with git these are ignored."""
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "product").write_text("#!/bin/sh\n")
     (tmp_path / "notes").write_text("no script\n#!/bin/sh\n")

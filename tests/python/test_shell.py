@@ -23,7 +23,7 @@ Revived = Callable[[], None]
 
 @pytest.fixture
 def deaf(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Revived | None], Shell]]:
-    """A shell of that program, at a socket as a machine's are: a terminal of our own would mean a fork."""
+    """Yield a shell of that program, at a socket as a machine's are: a terminal of our own would mean a fork."""
     monkeypatch.setattr(shell, "_START_SECONDS", 0.5)
     ours, theirs = socket.socketpair()
     with (

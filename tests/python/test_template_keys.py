@@ -74,7 +74,7 @@ def test_the_code_under_test_is_not_in_the_key(config: Config, tmp_path: Path) -
 
 @pytest.fixture
 def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three templates of 4 MiB, the oldest first, in a folder with room for 10."""
+    """Make three templates of 4 MiB, the oldest first, in a folder with room for 10."""
     monkeypatch.setattr(template, "TEMPLATES", tmp_path)
     monkeypatch.setattr(template, "ROOM", 10 * MIB)
     monkeypatch.setattr(template, "_NEEDED", 5 * MIB)

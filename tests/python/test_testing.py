@@ -133,7 +133,7 @@ def test_only_root_enters() -> None:
 
 @pytest.fixture
 def own_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run of its own, so that nothing here counts in the run that tests it."""
+    """Keep a ledger of its own, so that nothing here counts in the run that tests it."""
     monkeypatch.setattr(ledger, "LOGS", tmp_path)
     monkeypatch.setenv(ledger.RUN_VARIABLE, "a-run")
 

@@ -14,7 +14,7 @@ from tests.support import tiers
 
 
 def collected(everything: bool) -> set[str]:
-    """The ids of all tests that would run."""
+    """Return the ids of all tests that would run."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {tier.ALL_VARIABLE: "1" if everything else "0"}
     command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "tests")
@@ -23,7 +23,7 @@ def collected(everything: bool) -> set[str]:
 
 
 def functions(ids: set[str]) -> set[str]:
-    """The test functions of these ids, without parameters."""
+    """Return the test functions of these ids, without parameters."""
     return {test.partition("[")[0] for test in ids}
 
 

@@ -12,5 +12,5 @@ from lab.stage import kml
 
 @pytest.fixture(scope="module")
 def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
-    """Each kind of machine, for all tests of the file that imports this."""
+    """Return what starts each kind of machine, for all tests of the file that imports this."""
     return lambda: kml.start(**kml.MACHINES[request.param])

@@ -29,7 +29,7 @@ def _options(request: pytest.FixtureRequest) -> dict[str, object]:
 
 @pytest.fixture
 def fresh_machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    """A machine that no other test has seen or will see, with KLoader loaded."""
+    """Yield a machine that no other test has seen or will see, with KLoader loaded."""
     progress.quiet()
     with Machine(**_options(request)) as machine:
         machine.name = f"fresh machine of {request.node.name}"
@@ -42,13 +42,13 @@ def fresh_machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
-    """How the module's machine is started and prepared; modules may have another."""
+    """Return how the module's machine is started and prepared; modules may have another."""
     return lambda: Machine(**_options(request)).start()
 
 
 @pytest.fixture(scope="module")
 def module_machine(make_machine: Callable[[], Machine], request: pytest.FixtureRequest) -> Iterator[list[Machine]]:
-    """The module's machine, in a box so that one that was spoiled can be replaced."""
+    """Yield the module's machine, in a box so that one that was spoiled can be replaced."""
     progress.quiet()
     box: list[Machine] = []
     _start_in(box, make_machine, f"machine of {request.node.name}")
@@ -60,7 +60,7 @@ def module_machine(make_machine: Callable[[], Machine], request: pytest.FixtureR
 def machine(
     module_machine: list[Machine], make_machine: Callable[[], Machine], request: pytest.FixtureRequest
 ) -> Iterator[Machine]:
-    """One machine for all tests of a module; after a failure the next test gets a fresh one."""
+    """Yield one machine for all tests of a module; after a failure the next test gets a fresh one."""
     machine = module_machine[0]
     yield machine
     if _failed(request) or _spoiled(machine):
@@ -71,7 +71,7 @@ def machine(
 def shared_lan(
     module_machine: list[Machine], make_machine: Callable[[], Machine], request: pytest.FixtureRequest
 ) -> Iterator[Lan]:
-    """web and db on a bridge of the module's machine, for all its tests; fresh ones after a failure."""
+    """Yield web and db on a bridge of the module's machine, for all its tests; fresh ones after a failure."""
     machine = module_machine[0]
     if machine not in _lans:
         _lans[machine] = two_partitions(machine)
@@ -95,7 +95,7 @@ def _stop_in(box: list[Machine]) -> None:
 
 
 def _replace(box: list[Machine], make: Callable[[], Machine]) -> None:
-    """What a failed test left behind must not fail the next one."""
+    """Start a new machine: what a failed test left behind must not fail the next one."""
     name = box[0].name
     _stop_in(box)
     _start_in(box, make, name)

@@ -19,7 +19,7 @@ REPETITION = pytest.mark.repetition
 
 
 def rounds(everyone: int, few: int) -> int:
-    """The length of a test's loop: ``everyone`` with --all, ``few`` otherwise."""
+    """Return the length of a test's loop: ``everyone`` with --all, ``few`` otherwise."""
     return everyone if everything() else few
 
 

@@ -7,7 +7,7 @@ _FACTOR = 5
 
 
 def soon(seconds: float, control: float) -> float:
-    """The limit for what takes less than ``seconds`` on an idle machine.
+    """Return the limit, in seconds, for what takes less than ``seconds`` on an idle machine.
 
     ``control`` are the seconds that something took which is done at the same time on the same
     machine and cannot hang: a busy machine is given as much more as it took for that.

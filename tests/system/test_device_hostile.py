@@ -88,6 +88,7 @@ class Stage:
         return int(found["id"])
 
     def attach(self, name: str, disk: str) -> int:
+        """Attach a disk to a partition; returns its number, once a hostile partition has heard of it."""
         (added,) = json.loads(self.machine.run(f"shimos attach {name} --disk {disk} --json 2>/dev/null").output)[
             "devices"
         ]
@@ -96,7 +97,7 @@ class Stage:
         return int(added["id"])
 
     def tell(self, command: str, check: bool = True, timeout: float = 60) -> dict[str, str]:
-        """A command for the hostile module; what it says after it."""
+        """Give the hostile module a command; returns what it says after it."""
         result = self.web.run(f"echo '{command}' >/proc/hostile && cat /proc/hostile", timeout=timeout, check=False)
         assert not check or result.status == 0, f"{command}: {result.output}"
         pairs = [line.split() for line in result.output.splitlines()]
@@ -111,7 +112,7 @@ class Stage:
         self.assert_under_way()
 
     def assert_under_way(self) -> None:
-        """The attack has not ended."""
+        """Check that the attack has not ended."""
         ended = self.web.run("[ ! -e /ended ] || cat /ended /attack").output
         assert not ended, f"the attack is over, with status {ended}"
 
@@ -122,13 +123,15 @@ class Stage:
         assert ended == "0\n", f"the attack has failed, with status {ended}"
 
     def counters(self) -> dict[str, str]:
-        """What the hostile module has counted."""
+        """Return what the hostile module has counted."""
         return dict(line.split() for line in self.web.run("cat /proc/hostile").lines)
 
     def canary(self) -> dict[str, str]:
+        """Return what the canary module says of the memory that nobody may touch."""
         return dict(line.split() for line in self.machine.run("cat /proc/canary").output.splitlines())
 
     def device(self, number: int) -> dict[str, Any]:
+        """Return what the owner says of a device."""
         (found,) = [
             d for d in json.loads(self.machine.run("shimos devices --json").output)["devices"] if d["id"] == number
         ]
@@ -141,18 +144,19 @@ class Stage:
         self.machine.run(f"until {test}; do sleep 0.05; done")
 
     def start_all(self) -> None:
+        """Start both disks, and do good requests on each."""
         for number in (self.victim, self.sibling):
             self.tell(f"start {number}")
             self.tell(f"good {number}")
 
     def assert_others_work(self) -> None:
-        """The other disk of the same partition, and everything of the other one."""
+        """Check the other disk of the same partition, and everything of the other one."""
         self.tell(f"good {self.sibling}")
         self.db.run("dd if=/dev/vda of=/dev/null bs=64k count=8 iflag=direct 2>/dev/null")
         assert self.canary()["wrong"] == "0"
 
     def finish(self) -> None:
-        """All comes back, nothing was complained about, what was not attacked is as it was."""
+        """Check that all comes back, nothing was complained about, and what was not attacked is as it was."""
         self.web.close()
         self.db.close()
         for name in ("web", "db"):

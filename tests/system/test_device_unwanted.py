@@ -29,7 +29,7 @@ pytestmark = pytest.mark.machine(stage=prepare)
 
 
 def said(web: PartitionConsole) -> dict[str, int]:
-    """What the owner has counted."""
+    """Return what the owner has counted."""
     return {k: int(v) for k, v in (line.split() for line in web.run("cat /proc/hostile_owner").lines)}
 
 

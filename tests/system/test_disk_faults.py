@@ -29,7 +29,7 @@ LOAD = (
 
 
 def start_load(shell: PartitionConsole, own: str) -> None:
-    """fio in the background; /failed gets the uptime when it has failed, /fio what it said."""
+    """Start fio in the background; /failed gets the uptime when it has failed, /fio what it said."""
     shell.run(
         f"read before x </sys/block/{own[5:]}/stat; rm -f /failed;"
         f" ({CHROOT_TOOLS} {LOAD} --filename={own} >/fio 2>&1; cut -d ' ' -f 1 /proc/uptime >/failed) </dev/null &"
@@ -38,7 +38,7 @@ def start_load(shell: PartitionConsole, own: str) -> None:
 
 
 def seconds_to_end(machine: Machine, shell: PartitionConsole, command: str, own_command: str = "true") -> float:
-    """How long after commands of the host and of the partition had begun fio had ended, by the partition's clock."""
+    """Return the seconds from the start of the host's and the partition's commands to fio's end, by the partition."""
     # The watch in the partition is told to begin just before the host acts.
     begun = float(shell.run("cut -d ' ' -f 1 /proc/uptime").output)
     machine.run(command)
@@ -47,7 +47,7 @@ def seconds_to_end(machine: Machine, shell: PartitionConsole, command: str, own_
 
 
 def assert_fails_soon(machine: Machine, shell: PartitionConsole, own: str, command: str, seconds: float) -> None:
-    """The command makes fio fail within so many seconds; more if fio takes long to end when it is told to."""
+    """Check that fio fails within so many seconds of the command; more if fio takes long to end when told to."""
     start_load(shell, own)
     usual = seconds_to_end(machine, shell, "true", "killall fio")
     start_load(shell, own)
@@ -59,7 +59,7 @@ def assert_fails_soon(machine: Machine, shell: PartitionConsole, own: str, comma
 
 
 def is_free(machine: Machine, disk: str) -> bool:
-    """Whether nobody has claimed one of the host's disks."""
+    """Return whether nobody has claimed one of the host's disks."""
     program = f"import os; os.open('{disk}', os.O_RDONLY | os.O_EXCL)"
     result = machine.run(f'python3 -c "{program}"', check=False)
     assert result.status == 0 or "Device or resource busy" in result.output, result.output
@@ -67,14 +67,14 @@ def is_free(machine: Machine, disk: str) -> bool:
 
 
 def assert_alive_without(shell: PartitionConsole, own: str) -> None:
-    """The partition works, the disk is no more, nothing hangs."""
+    """Check that the partition works, the disk is no more, and nothing hangs."""
     shell.run(f"until [ ! -e /sys/block/{own[5:]} ]; do usleep 10000; done")
     shell.run(f"{CHROOT_TOOLS} true && ! ps -o stat,comm | grep '^D.*fio'")
 
 
 @contextmanager
 def mapped(machine: Machine, table: str, name: str = "mapped") -> Iterator[str]:
-    """A device of the device mapper."""
+    """Yield a device of the device mapper."""
     machine.run(f"modprobe dm-mod && dmsetup create {name} --table '{table}' && dmsetup mknodes {name}")
     try:
         yield f"/dev/mapper/{name}"

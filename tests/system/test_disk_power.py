@@ -27,7 +27,7 @@ CHECK = "PRAGMA integrity_check; SELECT count(*), coalesce(max(id), 0), coalesce
 
 
 def committed(machine: Machine) -> int:
-    """The last row that was reported; what is left of the console can be read after the partition's end."""
+    """Return the last row that was reported; what is left of the console can be read after the partition's end."""
     text = machine.run("timeout 5 shimos console web --read-only </dev/null", check=False).output
     return max((int(n) for n in re.findall(r"committed (\d+)\.", text)), default=0)
 

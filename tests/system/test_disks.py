@@ -34,7 +34,7 @@ FIO = (
 
 @contextmanager
 def watched_bios(machine: Machine, disk: str, name: str = "web") -> Iterator[dict[str, int]]:
-    """Counts of a module of our own that looks at the pages of every bio for the disk; filled at the end."""
+    """Yield counts of a module of our own that looks at the pages of every bio for the disk; filled at the end."""
     machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/shimos_bio_watch.ko")
     found: dict[str, int] = {}
     try:

@@ -17,7 +17,7 @@ _measured: dict[Machine, Resources] = {}
 
 @pytest.fixture(autouse=True)
 def nothing_changes(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Whatever was refused left CPUs and log as they were, and memory after the last parameter of each function.
+    """Check that whatever was refused left CPUs and log as they were, and memory after a function's last parameter.
 
     To count memory costs more than to refuse something: what one function's end has found is the next one's
     beginning.
@@ -35,7 +35,7 @@ def nothing_changes(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def is_last_parameter(request: pytest.FixtureRequest) -> bool:
-    """Whether the next test to run, if any, is another function."""
+    """Return whether the next test to run, if any, is another function."""
     same = [item for item in request.session.items if getattr(item, "function", None) is request.function]
     return same[-1] is request.node
 
@@ -234,7 +234,7 @@ def test_interrupted_run(machine: Machine, delay: float) -> None:
 
 
 def interrupt(machine: Machine, command: str, busy: str) -> str:
-    """Press Ctrl-C as soon as a condition of the shell says that the command is in the middle; what it had said."""
+    """Press Ctrl-C as soon as a condition of the shell shows the command at work; returns what it had said."""
     script = (
         # Shells have what they run in the background ignore it.
         f"env --default-signal=INT {command} </dev/null >/tmp/said 2>&1 & p=$!;"

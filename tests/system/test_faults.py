@@ -32,7 +32,7 @@ FAILING = Mutation("kernel/agent/main.c", "\tret = ikc_bell_open(&agent_bell);\n
 
 
 def console_output(machine: Machine, name: str) -> str:
-    """A sum of what the partition's console has kept."""
+    """Return a sum of what the partition's console has kept."""
     return machine.run(f"timeout 20 shimos console {name} --read-only </dev/null | md5sum").output
 
 

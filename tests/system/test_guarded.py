@@ -33,14 +33,14 @@ PORTS = {
 
 
 def run_guarded(machine: Machine, flavour: str = "6.12", cpus: str = "2", more: str = "") -> None:
-    """A guarded partition whose initrd has the module that goes astray."""
+    """Run a guarded partition whose initrd has the module that goes astray."""
     initrd = initrd_with(machine, flavour, {"/shimos_astray.ko": "shimos_astray.ko"})
     start(machine, flavour=flavour, cpus=cpus, more=f"--guarded --initrd {initrd} {more}")
 
 
 @contextmanager
 def guarded(machine: Machine, flavour: str = "6.12", cpus: str = "2") -> Iterator[PartitionConsole]:
-    """The same, and all that it took is back afterwards."""
+    """Run the same, and check that all that it took is back afterwards."""
     before = Resources(machine)
     run_guarded(machine, flavour, cpus)
     web = machine.partition("web")
@@ -53,19 +53,19 @@ def guarded(machine: Machine, flavour: str = "6.12", cpus: str = "2") -> Iterato
 
 
 def astray(web: PartitionConsole, command: str) -> int:
-    """What a shell says that reached for something."""
+    """Let a shell reach for something; returns its exit status."""
     return web.run(f"sh -c 'echo {command} >/proc/astray' 2>/dev/null", check=False).status
 
 
 def seen(where: PartitionConsole | Machine, msr: int) -> int:
-    """What a register of CPU 2 says to the host, or of CPU 0 to a partition."""
+    """Return what a register of CPU 2 says to the host, or of CPU 0 to a partition."""
     cpu = 2 if isinstance(where, Machine) else 0
     where.run(f"taskset -c {cpu} sh -c 'echo rdmsr {msr:#x} >/proc/astray'")
     return int(where.run("cat /proc/astray").output, 16)
 
 
 def foreign(machine: Machine) -> int:
-    """Memory of the host that it watches."""
+    """Return the address of memory of the host that it watches."""
     machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/shimos_canary.ko")
     return int(canary(machine)["address"], 16)
 

@@ -8,7 +8,7 @@ from lab.stage.partitions import Resources, initrd_with, refused, remove, show, 
 
 
 def bad_partition(machine: Machine) -> PartitionConsole:
-    """A partition whose initrd has the misbehaving module at /shimos_test.ko."""
+    """Run a partition whose initrd has the misbehaving module at /shimos_test.ko."""
     initrd = initrd_with(machine, "6.1", {"/shimos_test.ko": "shimos_test.ko"})
     start(machine, more=f"--initrd {initrd}")
     return machine.partition("web")

@@ -18,7 +18,7 @@ KILLS = rounds(50, 8)
 
 
 def sender_initrd(machine: Machine) -> str:
-    """An initrd that sends to its peers as soon as it is up."""
+    """Make an initrd that sends to its peers as soon as it is up; returns its path."""
     files = {"/init": "ikc-sender-init", "/shimos_ikc_test.ko": "shimos_ikc_test.ko"}
     return initrd_with(machine, "6.1", files)
 
@@ -110,7 +110,7 @@ def test_bells_at_vectors_of_others(fresh_machine: Machine) -> None:
 
 
 def never_ended(machine: Machine) -> set[tuple[int, str]]:
-    """CPUs that have an interrupt in service at every look, and which: no handler will end it."""
+    """Return CPUs that have an interrupt in service at every look, and which: no handler will end it."""
     looks = []
     for _ in range(20):
         apics = [apic for _, apic in machine.diagnosis.cpu_states()]

@@ -103,7 +103,7 @@ def test_wild_programs(machine: Machine) -> None:
 
 @pytest.fixture
 def looking(machine: Machine) -> Iterator[Machine]:
-    """The machine, with a look at the kernel below a trusted program: tests/modules/shimos_kml_look.c."""
+    """Yield the machine, with a look at the kernel below a trusted program: tests/modules/shimos_kml_look.c."""
     machine.run(f"insmod {PROGRAMS}/{machine.versions[machine.flavour]}/shimos_kml_look.ko")
     yield machine
     machine.run("rmmod shimos_kml_look")

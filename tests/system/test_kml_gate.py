@@ -15,7 +15,7 @@ USER = "setpriv --reuid 1000 --regid 1000 --clear-groups"
 
 @pytest.fixture(scope="module")
 def make_machine() -> Callable[[], Machine]:
-    """With trusted programs and the module."""
+    """Return what starts a machine with trusted programs and the module."""
     return kml.start
 
 
@@ -28,12 +28,12 @@ def _clean(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def mode(machine: Machine, command: str) -> str:
-    """In which mode kml_basic runs, started so."""
+    """Return in which mode kml_basic runs, started so."""
     return machine.run(command).lines[0]
 
 
 def refusal(machine: Machine, command: str) -> str:
-    """The reason why it was not trusted; it must have run nevertheless, in user mode."""
+    """Return the reason why it was not trusted; it must have run nevertheless, in user mode."""
     before = int(kml.status(machine)["refused"])
     assert mode(machine, command) == "cpl 3"
     after = kml.status(machine)

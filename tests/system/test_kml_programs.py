@@ -41,7 +41,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="module")
 def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
-    """With a root of real programs, all of them trusted."""
+    """Return what starts a machine with a root of real programs, all of them trusted."""
 
     def make() -> Machine:
         machine = kml.make(**kml.MACHINES[request.param], disks=[kml.ROOT_DISK]).start()
@@ -95,7 +95,7 @@ def test_redis(machine: Machine) -> None:
 
 
 def nginx(machine: Machine, mode: str, user: str, sendfile: str) -> list[str]:
-    """Checksums of what is served, while wrk finds no error; it ends cleanly."""
+    """Return checksums of what nginx serves, while wrk finds no error; it ends cleanly."""
     machine.put("/tmp/nginx.conf", NGINX.format(user=user, sendfile=sendfile).encode())
     machine.run(f"{mode} nginx -c /tmp/nginx.conf")
     expected = {USER: 0, KERNEL: 3 if user == "root" else 1}[mode]

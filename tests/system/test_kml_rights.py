@@ -37,7 +37,7 @@ def _clean(machine: Machine) -> Iterator[None]:
 
 
 def rights(machine: Machine, what: str) -> list[str]:
-    """What kml_rights says in kernel mode; in user mode it must work as well."""
+    """Return what kml_rights says in kernel mode; in user mode it must work as well."""
     machine.run(f"{PROGRAMS}/kml_rights {what}")
     return machine.run(f"{TRUSTED}/kml_rights {what}").lines
 

@@ -15,7 +15,7 @@ from tests.support.tiers import REPETITION
 
 @pytest.fixture(scope="module", params=["6.12", pytest.param("6.1", marks=REPETITION)])
 def make_machine(request: pytest.FixtureRequest) -> Callable[[], Machine]:
-    """One CPU, whose clock advances by a nanosecond for each instruction."""
+    """Return what starts a machine with one CPU, whose clock advances by a nanosecond for each instruction."""
     return lambda: kml.start(kernel=request.param, icount=True, cpus=1)
 
 

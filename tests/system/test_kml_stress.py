@@ -56,7 +56,7 @@ def test_nmi_test_can_fail() -> None:
 
 
 def died_of_nmis(machine: Machine, error: BaseException) -> bool:
-    """Whether trusted programs or the kernel below them were what the error is about.
+    """Return whether trusted programs or the kernel below them were what the error is about.
 
     An interrupted stub may return anywhere, so any oops will do; the emulator's own is ruled out before.
     """
@@ -67,7 +67,7 @@ def died_of_nmis(machine: Machine, error: BaseException) -> bool:
 
 
 def deaf(machine: Machine) -> bool:
-    """Whether a CPU has interrupts off at every look: it will not even complain."""
+    """Return whether a CPU has interrupts off at every look: it will not even complain."""
     looks = []
     for _ in range(20):
         flags = [re.search(r"RFL=([0-9a-f]+)", where) for where, _ in machine.diagnosis.cpu_states()]
@@ -76,7 +76,7 @@ def deaf(machine: Machine) -> bool:
 
 
 def has_reset_itself(machine: Machine) -> bool:
-    """Whether the machine has gone down without a word, as CPUs do that cannot even report a fault."""
+    """Return whether the machine has gone down without a word, as CPUs do that cannot even report a fault."""
     try:
         # An emulator that crashes ends otherwise.
         return machine.emulator.process.wait(10) == 0

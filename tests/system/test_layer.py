@@ -63,7 +63,7 @@ def leave(machine: Machine, cpus: list[int]) -> None:
 
 
 def launch_and_leave(machine: Machine) -> None:
-    """Every CPU in turn, then all at once, under load; every interrupt arrives once; then Linux is native again."""
+    """Launch and leave on every CPU in turn, then on all at once, under load; each interrupt arrives once."""
     load(machine)
     cpus = machine.online_cpus()
     for cpu in cpus:

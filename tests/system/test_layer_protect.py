@@ -28,7 +28,7 @@ SHARED = 256 << 10
 
 @contextmanager
 def protected(machine: Machine) -> Iterator[None]:
-    """The layer under CPU 1, and all CPUs protected from for a while; natively again afterwards."""
+    """Have the layer under CPU 1, and all CPUs protected from for a while; natively again afterwards."""
     load(machine)
     do(machine, "launch 1")
     do(machine, "protect")
@@ -68,7 +68,7 @@ def wild(machine: Machine, times: int) -> int:
 
 
 def only_used(before: bytes, after: bytes) -> bool:
-    """Is it a page table in which the processor has noted that a page was accessed or written for the first time?"""
+    """Return whether the processor has only noted in a page table that pages were accessed or written."""
     entries = zip(struct.iter_unpack("<Q", before), struct.iter_unpack("<Q", after), strict=True)
     return all(not (was ^ now) & ~ACCESSED_DIRTY for (was,), (now,) in entries)
 
@@ -116,7 +116,7 @@ def test_a_stray_write_ends_its_writer(fresh_machine: Machine) -> None:
 
 
 def left(before: dict[str, int], after: dict[str, int]) -> int:
-    """How often a CPU left Linux otherwise than by a call of ours: to look, or to be told what is hidden."""
+    """Return how often a CPU left Linux otherwise than by a call of ours: to look, or to be told what is hidden."""
     return (after["exits"] - before["exits"]) - (after["calls"] - before["calls"])
 
 

@@ -21,14 +21,14 @@ COLOUR = re.compile(r"\x1b\[(?:[0-9;]*;)?(?:3[0-7]|38;5;\d+)[;m]")
 
 @pytest.fixture
 def busy(machine: Machine) -> Iterator[Machine]:
-    """A machine with a partition."""
+    """Yield a machine with a partition."""
     start(machine)
     yield machine
     remove(machine)
 
 
 def owners(found: dict[str, Any]) -> dict[int, str | None]:
-    """Whose the CPUs are, by their numbers."""
+    """Return whose the CPUs are, by their numbers."""
     cores = [core for node in found["nodes"] for core in node["cores"]]
     return {cpu["number"]: cpu["kernel"] for core in cores for cpu in core}
 
@@ -72,7 +72,7 @@ TERMINALS = (
 
 
 def screen(machine: Machine, terminal: Terminal) -> str:
-    """All that `shimos top` writes to such a terminal in two seconds."""
+    """Return all that `shimos top` writes to such a terminal in two seconds."""
     top = f"env -u LC_ALL {terminal.settings} timeout --foreground -s INT 2 shimos top -i 0.5"
     machine.run(f"script -qc 'stty {terminal.size}; {top}' /tmp/screen >/dev/null </dev/null")
     text = base64.b64decode(machine.run("base64 -w 0 /tmp/screen").output).decode()

@@ -22,7 +22,7 @@ ENDLESS = 1 << 40
 
 
 def flood(lan: Lan, source: str, target: str) -> None:
-    """As much as goes in both directions, in the background, until somebody dies."""
+    """Send as much as goes in both directions, in the background, until somebody dies."""
     lan.shell(source).run(f"{CHECK} tcp {ip4(target)} {PORT} {ENDLESS} >/dev/null 2>&1 &")
 
 

@@ -108,7 +108,7 @@ def test_dhcp(shared_lan: Lan) -> None:
 
 @contextmanager
 def attached(lan: Lan, name: str, spec: str) -> Iterator[dict[str, Any]]:
-    """One more network device for a partition, eth1 there."""
+    """Attach one more network device to a partition, eth1 there."""
     lan.machine.run(f"shimos attach {name} --net {spec}")
     mine = max((d for d in devices(lan.machine) if d["user_name"] == name), key=lambda d: int(d["id"]))
     lan.shell(name).run("until ip link show eth1 2>/dev/null; do usleep 50000; done")
@@ -212,7 +212,7 @@ def test_bad_input(shared_lan: Lan, spec: str, words: list[str]) -> None:
 
 
 def average_packets(lan: Lan, source: str, target: str, size: int = rounds(32, 16) * MIB) -> dict[str, float]:
-    """Send; bytes per packet that left the partitions and that came in, by partition."""
+    """Send; returns bytes per packet that left the partitions and that came in, by partition."""
     names = ("tx_packets", "tx_bytes", "rx_packets", "rx_bytes")
     partitions = [name for name in (source, target) if name != "host"]
     before = {name: statistics(lan.shell(name), "eth0", names) for name in partitions}
@@ -257,7 +257,7 @@ _WATCH = "/sys/module/shimos_skb_watch/parameters"
 
 
 def settled(machine: Machine, before: dict[str, Any]) -> dict[str, int]:
-    """How web's counters have grown when nobody has its pages any more: a card may say late that it is done."""
+    """Return how web's counters have grown when nobody has its pages any more: a card may say late that it is done."""
     names = ("direct_bytes", "copied_bytes", "write_bytes", "writes")
     deadline = monotonic() + 10
     while True:
@@ -270,7 +270,7 @@ def settled(machine: Machine, before: dict[str, Any]) -> dict[str, int]:
 
 @contextmanager
 def watching(lan: Lan, link: str) -> Iterator[dict[str, int]]:
-    """Where the packets lie that ``link`` is given to send, and web's counters: known at the end."""
+    """Yield where the packets lie that ``link`` is given to send, and web's counters: known at the end."""
     machine = lan.machine
     found: dict[str, int] = {}
     before = device(machine, "web")
@@ -349,7 +349,7 @@ def test_xdp(shared_lan: Lan, link: str, mode: str, target: str) -> None:
 
 
 def iperf(shell: Shell, target: str, options: str, seconds: int = rounds(5, 3)) -> dict[str, Any]:
-    """The end of iperf3's report."""
+    """Run iperf3; returns the end of its report."""
     output = shell.run(f"iperf3 --json -t {seconds} -c {ip4(target)} {options}", timeout=seconds + 60).output
     report: dict[str, Any] = json.loads(output)
     assert "error" not in report, report
@@ -391,7 +391,7 @@ def test_round_trips(shared_lan: Lan) -> None:
 
 
 def queue_packets(shell: Shell, link: str) -> list[int]:
-    """Packets by queue, receiving and sending, of 6.1's virtio_net; later ones tell only by netlink."""
+    """Return packets by queue, receiving and sending, of 6.1's virtio_net; later ones tell only by netlink."""
     return [int(line.split()[1]) for line in shell.run(f"ethtool -S {link} | grep 'queue_[0-9]*_packets:'").lines]
 
 

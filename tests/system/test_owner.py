@@ -37,7 +37,7 @@ _VERIFY = "/usr/lib/shimos-test/verify_io"
 
 
 def owner_initrd(machine: Machine, flavour: str, more: dict[str, str] | None = None) -> str:
-    """With all that an owner and a user need."""
+    """Make an initrd with all that an owner and a user need; returns its path."""
     files = {"/bin/shimos": "/usr/bin/shimos", "/bin/verify_io": "verify_io"}
     for module in ("shimos_virtio", "shimos_backend", "brd"):
         files[f"/{module}.ko"] = stock_module(machine, flavour, module)
@@ -57,7 +57,7 @@ def make_owner(console: PartitionConsole) -> None:
 
 @contextmanager
 def two(machine: Machine, flavours: tuple[str, str] = ("6.12", "6.1")) -> Iterator[list[PartitionConsole]]:
-    """``web``, an owner, and ``db``; the host can use devices, too."""
+    """Yield ``web``, an owner, and ``db``; the host can use devices, too."""
     machine.run("modprobe shimos_virtio && modprobe virtio_blk && modprobe shimos_backend")
     initrds = [owner_initrd(machine, flavour) for flavour in flavours]
     before = Resources(machine)
@@ -78,13 +78,13 @@ def assert_clean(console: PartitionConsole) -> None:
 
 
 def host_disks(machine: Machine) -> list[str]:
-    """The host's disks that partitions own."""
+    """Return the host's disks that partitions own."""
     found = machine.run("readlink /sys/block/vd* | grep shimos-virtio || :").output.split()
     return [path.rpartition("/")[2] for path in found]
 
 
 def host_disk(machine: Machine) -> str:
-    """The one such disk, as soon as it is there."""
+    """Return the one such disk, as soon as it is there."""
     machine.run("until readlink /sys/block/vd* | grep -q shimos-virtio; do sleep 0.1; done")
     (disk,) = host_disks(machine)
     machine.run(_APPEARS.format(disk))
@@ -92,7 +92,7 @@ def host_disk(machine: Machine) -> str:
 
 
 def appeared(user: PartitionConsole | Machine) -> str:
-    """The one disk that another kernel owns, as soon as it is there."""
+    """Return the one disk that another kernel owns, as soon as it is there."""
     if isinstance(user, Machine):
         return host_disk(user)
     user.run(_APPEARS.format("vda"))
@@ -110,7 +110,7 @@ def load_until_failure(shell: PartitionConsole | Machine, disk: str) -> None:
 
 
 def load_ended(shell: PartitionConsole | Machine) -> dict[str, str]:
-    """What that said in the end, with an error."""
+    """Return what that said in the end, with an error."""
     shell.run("until grep -q done /tmp/load; do sleep 0.05; done", timeout=30)
     said = dict(line.split(maxsplit=1) for line in shell.run("cat /tmp/load").output.splitlines() if " " in line)
     # A write to a disk that is gone is told that it is full.
@@ -161,7 +161,7 @@ def test_disk_of_a_partition(machine: Machine, flavours: tuple[str, str]) -> Non
 
 
 def refused_in(console: PartitionConsole, command: str) -> str:
-    """The command must fail in the partition; what it says."""
+    """Check that the command fails in the partition; returns what it says."""
     result = console.run(command, check=False)
     assert result.status != 0, f"was not refused: {command}\n{result.output}"
     return result.output
@@ -214,7 +214,7 @@ def test_owner_ends_in_io(machine: Machine) -> None:
 
 
 def read_that_hangs(web: PartitionConsole, db: PartitionConsole) -> None:
-    """``db`` reads from web's disk, which is throttled to almost nothing; see go_on."""
+    """Let ``db`` read from web's disk, which is throttled to almost nothing; see go_on."""
     web.run("shimos attach db --disk /dev/ram0")
     db.run(_APPEARS.format("vda"))
     web.run(

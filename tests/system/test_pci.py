@@ -31,7 +31,7 @@ pytestmark = pytest.mark.machine(pci=DEVICES)
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Each test on the shared machine leaves CPUs, memory, drivers and log as they were."""
+    """Check that each test on the shared machine leaves CPUs, memory, drivers and log as they were."""
     if "machine" not in request.fixturenames:
         yield
         return
@@ -48,13 +48,13 @@ def sysfs(address: str) -> str:
 
 
 def bound(machine: Machine) -> str:
-    """Every device of the host with its driver."""
+    """Return every device of the host with its driver."""
     command = 'cd /sys/bus/pci/devices; for d in *; do echo $d $(readlink $d/driver) "$(cat $d/driver_override)"; done'
     return machine.run(command).output
 
 
 def disk_of(machine: Machine, address: str) -> str:
-    """The disk's name on the host; waits for it, for its driver looks for it on its own time."""
+    """Return the disk's name on the host; waits for it, for its driver looks for it on its own time."""
     names = f"{sysfs(address)}/nvme/nvme*/nvme*n1"
     found = machine.run(f"until ls -d {names} 2>/dev/null; do sleep 0.05; done", timeout=20).lines[0]
     return f"/dev/{found.rpartition('/')[2]}"
@@ -67,12 +67,12 @@ def fill(shell: Machine | PartitionConsole, disk: str, megabytes: int) -> str:
 
 
 def sum_of(shell: Machine | PartitionConsole, disk: str) -> str:
-    """The MD5 of a disk, read from the device itself."""
+    """Return the MD5 of a disk, read from the device itself."""
     return shell.run(f"dd if={disk} bs=1M iflag=direct 2>/dev/null | md5sum").output.split()[0]
 
 
 def interrupts(console: PartitionConsole) -> int:
-    """How many messages of NVMe devices have come to the partition."""
+    """Return how many messages of NVMe devices have come to the partition."""
     text = console.run("cat /proc/interrupts").output
     lines = [line.split() for line in text.splitlines() if "PCI-MSI" in line and "nvme" in line]
     return sum(int(count) for words in lines for count in words[1:3])

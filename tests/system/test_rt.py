@@ -98,7 +98,7 @@ def test_forbidden(machine: Machine) -> None:
 
 
 def floats(machine: Machine, avx: str) -> None:
-    """Linux and a program both compute on the same CPU and have all registers full; none sees the other's."""
+    """Let Linux and a program compute on the same CPU with all registers full; none sees the other's."""
     load(machine)
     do(machine, "launch 1")
     before = state(machine)

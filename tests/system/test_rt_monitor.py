@@ -35,7 +35,7 @@ def monitor(name: str = "mon", target: str = "ctl", cpu: str = "0", more: str = 
 
 @contextmanager
 def watched(machine: Machine, more: str = "--on-change restart", mon: str = "", cpu: str = "0") -> Iterator[None]:
-    """``ctl`` works at 1 kHz on CPU 1, and ``mon`` watches it, from CPU 0 unless told otherwise."""
+    """Let ``ctl`` work at 1 kHz on CPU 1, and ``mon`` watch it, from CPU 0 unless told otherwise."""
     machine.run(rt_command(more=more), timeout=120)
     assert ", watches ctl" in machine.run(monitor(cpu=cpu, more=mon), timeout=120).output
     turns(machine, 2)

@@ -206,7 +206,7 @@ def assert_nothing_lost(machine: Machine) -> None:
 
 
 def go_around(machine: Machine, times: int, chance: random.Random, *works: str) -> None:
-    """Programs with timers, tasks and messages go around, while Linux works on all CPUs: all of it arrives."""
+    """Move programs with timers, tasks and messages around, while Linux works on all CPUs: all of it arrives."""
     cpus = machine.online_cpus()
     machine.run(rt_command("task", name="task", cpu="0", more="--budget 30%"))
     machine.run(rt_command("echo", name="talk", cpu="1", more="--budget 30%"))

@@ -78,7 +78,7 @@ def test_spread_and_pack(machine: Machine) -> None:
 
 
 def masked(machine: Machine) -> int:
-    """How often the program had to wait for nothing but the layer, as Linux had interrupts off: under a load that does so."""
+    """Return how often only the layer made the program wait, with Linux's interrupts off: under a load for that."""
     before = vcpus(machine)["ctl:0"]["masked"]
     with rt.busy(machine, f"taskset -c 1 sh -c '{rt.WORK}'"):
         for _ in range(rounds(10, 2)):

@@ -19,7 +19,7 @@ HOG = rt_command("busy-endless", name="hog", cpu="0", more="--budget 50%/1s --pr
 
 
 def pendulum(machine: Machine) -> tuple[bool, int]:
-    """Balance it by a task of priority 99 for a second: does it stand, and how late was the task, in microseconds?
+    """Balance it by a task of priority 99 for a second; returns whether it stands, and the most us it was late.
 
     It writes to a file: a console waits for this computer, whatever the machine's clock is.
     """

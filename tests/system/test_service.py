@@ -18,7 +18,7 @@ UNIT = "tool/dist/shimos@.service"
 
 @pytest.fixture
 def installed(machine: Machine) -> Machine:
-    """A machine with the unit, as the package brings it."""
+    """Return a machine with the unit, as the package brings it."""
     machine.put("/usr/lib/systemd/system/shimos@.service", (SRC / UNIT).read_bytes())
     machine.run("mkdir -p /etc/shimos && systemctl daemon-reload")
     return machine
@@ -31,7 +31,7 @@ def describe(machine: Machine, name: str, more: str = "") -> None:
 
 
 def active(machine: Machine, name: str) -> str:
-    """What systemd says of the partition's unit."""
+    """Return what systemd says of the partition's unit."""
     return machine.run(f"systemctl is-active shimos@{name} || :").output.strip()
 
 

@@ -44,7 +44,7 @@ class Tooth:
 
 
 def mutation(file: str, old: str, new: str, *flavours: str) -> Callable[[Machine], None]:
-    """A defect of modules, for the host's kernel unless flavours are given."""
+    """Return a defect of modules, for the host's kernel unless flavours are given."""
 
     def spoil(machine: Machine) -> None:
         for flavour in flavours or (machine.flavour,):
@@ -54,7 +54,7 @@ def mutation(file: str, old: str, new: str, *flavours: str) -> Callable[[Machine
 
 
 def command(text: str) -> Callable[[Machine], None]:
-    """A defect that a command of the machine makes."""
+    """Return a defect that a command of the machine makes."""
 
     def spoil(machine: Machine) -> None:
         machine.run(text)
@@ -63,7 +63,7 @@ def command(text: str) -> Callable[[Machine], None]:
 
 
 def wrapped(script: str) -> Callable[[Machine], None]:
-    """A defect of the tool: a script in its place, which may call the real one."""
+    """Return a defect of the tool: a script in its place, which may call the real one."""
 
     def spoil(machine: Machine) -> None:
         machine.run("mv /usr/bin/shimos /usr/bin/shimos.real")
@@ -73,7 +73,7 @@ def wrapped(script: str) -> Callable[[Machine], None]:
 
 
 def hostile(test: Callable[..., None], *args: Any) -> Callable[[Machine], None]:
-    """A test of test_device_hostile.py, with its stage."""
+    """Return a test of test_device_hostile.py, with its stage."""
 
     def run(machine: Machine) -> None:
         stage = test_device_hostile.Stage(machine)
@@ -84,7 +84,7 @@ def hostile(test: Callable[..., None], *args: Any) -> Callable[[Machine], None]:
 
 
 def one_death(machine: Machine) -> None:
-    """test_owner_ends_in_io with one end of the owner."""
+    """Run test_owner_ends_in_io with one end of the owner."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(test_owner, "DEATHS", 1)
         test_owner.test_owner_ends_in_io(machine)
@@ -282,7 +282,7 @@ TEETH = [
 
 
 def blunt() -> bool:
-    """Whether the product shall be as it is."""
+    """Return whether the product shall be as it is."""
     return os.environ.get("SHIMOS_BLUNT") == "1"
 
 

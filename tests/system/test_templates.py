@@ -82,7 +82,7 @@ def test_clock(fresh_machine: Machine) -> None:
 
 
 def two_partitions(machine: Machine) -> None:
-    """web and db, running."""
+    """Stage: web and db run."""
     start(machine, "web", "6.1", "2", "256M")
     start(machine, "db", "6.12", "3", "512M")
 
@@ -120,7 +120,7 @@ def emulator(tag: str) -> tuple[int, Path] | None:
 
 
 def is_begun(found: tuple[int, Path] | None) -> bool:
-    """Whether it has come so far that it ends with its maker: it makes the machine's memory after that."""
+    """Return whether it has come so far that it ends with its maker: it makes the machine's memory after that."""
     return found is not None and (found[1] / "ram").exists()
 
 

@@ -22,7 +22,7 @@ RUN = "shimos trust run"
 
 @pytest.fixture(scope="module")
 def make_machine() -> Callable[[], Machine]:
-    """Nothing is loaded but KLoader."""
+    """Return what starts a machine with nothing loaded but KLoader."""
 
     def make() -> Machine:
         machine = Machine(partitions=["6.1"])
@@ -53,7 +53,7 @@ def status(machine: Machine) -> dict[str, Any]:
 
 
 def section(machine: Machine) -> tuple[dict[str, Any], dict[str, str]]:
-    """What the doctor says of kernel mode, and its verdicts by name."""
+    """Return what the doctor says of kernel mode, and its verdicts by name."""
     report = json.loads(machine.run("shimos doctor --json", check=False).output)["kernel_mode"]
     return report, {check["name"]: check["verdict"] for check in report["checks"]}
 
@@ -181,7 +181,7 @@ SOMEBODY = "setpriv --reuid 1000 --inh-caps +sys_rawio,+dac_override --ambient-c
 
 @pytest.fixture
 def place(loaded: Machine) -> Iterator[str]:
-    """A directory on a file system that is not nosuid, as /tmp is."""
+    """Yield a directory on a file system that is not nosuid, as /tmp is."""
     loaded.run("rm -rf /opt/try && mkdir /opt/try")
     yield "/opt/try"
     loaded.run("umount /opt/try/dir 2>/dev/null; rm -rf /opt/try")

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.machine(one_thread=True, load=False)
 
 
 def end(machine: Machine, cpus: list[int]) -> None:
-    """All are at home, the layer is gone, and Linux goes on."""
+    """Bring all home and remove the layer; Linux goes on."""
     for cpu in cpus:
         do(machine, f"visit {cpu} {cpu}")
         do(machine, f"leave {cpu}")
@@ -25,7 +25,7 @@ def end(machine: Machine, cpus: list[int]) -> None:
 
 
 def wander(machine: Machine) -> None:
-    """Each CPU goes anywhere, under load, and none of its interrupts is lost or comes twice."""
+    """Let each CPU go anywhere, under load; none of its interrupts is lost or comes twice."""
     load(machine)
     cpus = machine.online_cpus()
     launch(machine, cpus)

@@ -14,7 +14,7 @@ _FEW = "adler32.o compress.o crc32.o gzclose.o uncompr.o zutil.o"
 
 
 def compile_it(system: System, kernel: Kernel, source: str = "") -> float:
-    """Seconds of make with two jobs on the disk, from cold caches to the last byte written."""
+    """Return seconds of make with two jobs on the disk, from cold caches to the last byte written."""
     target = "libz.a" if system.scale >= 1 else _FEW
     script = (
         f"set -e; mount {source or kernel.work} /work; rm -rf /work/build; cp -a /work/source /work/build; sync;"
@@ -28,7 +28,7 @@ def compile_it(system: System, kernel: Kernel, source: str = "") -> float:
 
 
 def on_disk(jobs: int) -> Callable[[System], float]:
-    """The disk is the kernel's own, or its virtual block device; the mean of the jobs."""
+    """Measure on the kernel's own disk, or its virtual block device: the mean of the jobs, in seconds."""
 
     def run(system: System) -> float:
         with system.jobs(jobs) as kernels:
@@ -38,7 +38,7 @@ def on_disk(jobs: int) -> Callable[[System], float]:
 
 
 def over_nbd(system: System) -> float:
-    """The owner's disk by the network block device."""
+    """Return seconds on the owner's disk by the network block device."""
     owner, web = system.owner, system.pair[1]
     disk = system.machine.disk(_EXPORTED)
     owner.run(
@@ -55,7 +55,7 @@ def over_nbd(system: System) -> float:
 
 
 def over_nfs(system: System) -> float:
-    """A directory of the owner by NFS 4."""
+    """Return seconds in a directory of the owner by NFS 4."""
     owner, web = system.owner, system.pair[1]
     disk = system.machine.disk(_EXPORTED)
     owner.run(

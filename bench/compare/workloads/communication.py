@@ -13,7 +13,7 @@ _BOTH: tuple[Clock, ...] = ("times", "instructions")
 
 
 def bell(system: System) -> float:
-    """Median round trip of a packet between kernels, handled in the interrupt."""
+    """Return the median round trip, in us, of a packet between kernels, handled in the interrupt."""
     host, web = system.pair
     for kernel in (host, web):
         kernel.run(f"[ -d /sys/module/{_MODULE} ] || insmod /bench/{_MODULE}.ko")
@@ -26,13 +26,13 @@ def bell(system: System) -> float:
 
 
 def ping(system: System) -> float:
-    """Median round trip between programs."""
+    """Return the median round trip between programs, in us."""
     text = system.machine.run(f"shimos ping --json -i 0 -c {system.count(2000)} web", timeout=300).output
     return float(json.loads(text)["round_trip"]["median_ns"]) / 1000
 
 
 def perf(system: System) -> float:
-    """Messages a second between programs, one way."""
+    """Return messages a second between programs, one way."""
     text = system.machine.run(f"shimos perf --time {1 + round(2 * system.scale)} --json web", timeout=120).output
     return float(json.loads(text)["messages_per_second"])
 

@@ -15,7 +15,7 @@ _LINE = "lab-init:"
 
 
 def _seconds(system: System, command: str) -> float:
-    """What a command takes by the machine's own clock."""
+    """Return the seconds that a command takes by the machine's own clock."""
     text = system.machine.run(f"s=$EPOCHREALTIME; {command}; e=$EPOCHREALTIME; echo; echo $s $e", timeout=400).output
     begin, end = map(float, text.split()[-2:])
     return end - begin
@@ -66,14 +66,14 @@ def _way(system: System) -> _Shimos | _Kvm | _Xen:
 
 
 def _free(system: System) -> float:
-    """Bytes that nobody has; of the hypervisor where memory is its own."""
+    """Return bytes that nobody has; of the hypervisor where memory is its own."""
     if system.name == "xen":
         return float(system.machine.run(f"{CHROOT}xl info free_memory").output) * (1 << 20)
     return system.machine.mem_free()
 
 
 def start(system: System) -> float:
-    """Milliseconds until the first user process; of the host itself for native Linux, by its log."""
+    """Return milliseconds until the first user process; of the host itself for native Linux, by its log."""
     if system.name == "native":
         found = re.search(r"\[ *([0-9.]+)\] Run /\S* as init process", system.machine.dmesg())
         assert found, f"the host's log does not say when it ran init: {system.machine.dmesg()[:1000]}"
@@ -86,7 +86,7 @@ def start(system: System) -> float:
 
 
 def restart(system: System) -> float:
-    """Milliseconds from the kill of a running kernel to the first user process of the next."""
+    """Return milliseconds from the kill of a running kernel to the first user process of the next."""
     way = _way(system)
     try:
         system.machine.run(way.start, timeout=400)
@@ -96,7 +96,7 @@ def restart(system: System) -> float:
 
 
 def memory(system: System) -> float:
-    """MiB of the host beyond the kernel's own memory."""
+    """Return MiB of the host beyond the kernel's own memory."""
     way = _way(system)
     before = _free(system)
     try:

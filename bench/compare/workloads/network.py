@@ -20,7 +20,7 @@ _BOTH: tuple[Clock, ...] = ("times", "instructions")
 
 
 def ping(system: System) -> float:
-    """Median round trip in microseconds, from the second kernel to the first."""
+    """Return the median round trip in microseconds, from the second kernel to the first."""
     count = system.count(200)
     with system.jobs(1):
         text = system.pair[1].run(f"ping -n -c {count} -i 0.01 {system.peer_address}")
@@ -31,7 +31,7 @@ def ping(system: System) -> float:
 
 
 def _received(text: str) -> float:
-    """Mbit/s of iperf3's report."""
+    """Return Mbit/s of iperf3's report."""
     report: dict[str, Any] = json.loads(text)
     if "error" in report:
         raise RuntimeError(f"iperf3: {report['error']}")
@@ -43,7 +43,7 @@ def _received(text: str) -> float:
 
 @contextmanager
 def _offload(system: System, wanted: bool) -> Iterator[None]:
-    """Large packets cut up by whoever sends, or not."""
+    """Let whoever sends cut large packets up, or not."""
     link = "lo" if system.name == "native" else "eth0"
     client = system.pair[1]
     if not wanted:
@@ -56,7 +56,7 @@ def _offload(system: System, wanted: bool) -> Iterator[None]:
 
 
 def tcp(offload: bool) -> Callable[[System], float]:
-    """TCP from the second kernel to the first."""
+    """Measure TCP from the second kernel to the first."""
 
     def run(system: System) -> float:
         server, client = system.pair
@@ -73,7 +73,7 @@ def _seconds(system: System) -> int:
 
 
 def outside(system: System) -> float:
-    """TCP through the card to a server outside of the machine."""
+    """Measure TCP through the card to a server outside of the machine."""
     server = subprocess.Popen(
         ["iperf3", "-s", "-1", "-p", str(_PORT), "-B", "127.0.0.1", "--forceflush"], stdout=subprocess.PIPE, text=True
     )

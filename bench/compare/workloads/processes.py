@@ -14,12 +14,12 @@ MICRO = "setarch --addr-no-randomize /bench/micro"
 
 
 def micro(kernel: Kernel, work: str, count: int) -> float:
-    """Nanoseconds of one turn."""
+    """Return nanoseconds of one turn."""
     return float(kernel.run(f"{MICRO} {work} {count}"))
 
 
 def loop(work: str, count: int, jobs: int = 1, unit: float = 1) -> Callable[[System], float]:
-    """The mean of as many instances at once, as in the papers; ``unit`` is how many nanoseconds count as one."""
+    """Measure as many instances at once, as in the papers; ``unit`` is how many nanoseconds count as one."""
 
     def run(system: System) -> float:
         with system.jobs(jobs) as kernels:

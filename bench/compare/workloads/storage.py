@@ -9,7 +9,7 @@ from bench.compare.workload import Group, Workload
 
 
 def direct(mode: str, size: int, depth: int, count: int) -> Callable[[System], float]:
-    """Microseconds per request."""
+    """Measure microseconds per request."""
 
     def run(system: System) -> float:
         with system.jobs(1) as (kernel,):

@@ -22,7 +22,7 @@ _STOP = "pkill -x nginx; pkill -x fcgiwrap; while pgrep -x nginx; do sleep 0.05;
 
 @contextmanager
 def served(system: System, kernels: list[Kernel]) -> Iterator[list[str]]:
-    """nginx on these kernels; where it is reached from here."""
+    """Run nginx on these kernels; yields where it is reached from here."""
     distinct = list({k.name: k for k in kernels}.values())
     for kernel in distinct:
         kernel.run(_START)
@@ -44,13 +44,13 @@ def _rate(report: str) -> float:
 
 
 def _ask(url: str, clients: int, requests: int) -> float:
-    """Requests a second, by the papers' own program."""
+    """Return requests a second, by the papers' own program."""
     command = ["ab", "-q", "-s", "120", "-l", "-c", str(clients), "-n", str(requests), url]
     return _rate(subprocess.run(command, capture_output=True, text=True, check=True, timeout=900).stdout)
 
 
 def page(path: str, clients: int, requests: int) -> Callable[[System], float]:
-    """Requests a second of both kernels together."""
+    """Measure requests a second of both kernels together."""
 
     def run(system: System) -> float:
         with system.jobs(2) as kernels, served(system, kernels) as sites, ThreadPoolExecutor(2) as pool:
@@ -61,7 +61,7 @@ def page(path: str, clients: int, requests: int) -> Callable[[System], float]:
 
 
 def mixed(system: System) -> float:
-    """Seconds to compile on the second kernel while the first one serves dynamic pages; their rate is kept."""
+    """Return seconds to compile on the second kernel while the first one serves dynamic pages; their rate is kept."""
     with system.jobs(2) as (first, second), served(system, [first]) as (site,):
         command = ["ab", "-q", "-s", "120", "-l", "-t", "3600", "-n", "1000000", "-c", "10", f"{site}/date"]
         asking = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -75,7 +75,7 @@ def mixed(system: System) -> float:
 
 
 def mixed_rate(system: System) -> float:
-    """The rate that goes with the last mixed()."""
+    """Return the rate that goes with the last mixed()."""
     if "mixed-web" not in system.kept:
         mixed(system)
     return system.kept.pop("mixed-web")

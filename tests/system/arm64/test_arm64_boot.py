@@ -16,7 +16,7 @@ DESCRIPTIONS = {"ACPI": True, "device tree": False}
 
 @pytest.fixture(scope="module", params=list(DESCRIPTIONS.values()), ids=list(DESCRIPTIONS))
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
-    """A machine of either kind, for all tests of this module."""
+    """Yield a machine of either kind, for all tests of this module."""
     progress.quiet()
     with Machine(arch="arm64", acpi=request.param) as machine:
         yield machine

@@ -26,7 +26,7 @@ def with_verify(machine: Machine, flavour: str) -> str:
 
 
 def sum_of(shell: Machine | PartitionConsole, disk: str) -> str:
-    """Of the first BYTES on it, read from the disk itself."""
+    """Return the sum of the first BYTES on it, read from the disk itself."""
     shell.run("echo 3 >/proc/sys/vm/drop_caches")
     return shell.run(f"head -c {BYTES} {disk} | md5sum", timeout=120).output
 

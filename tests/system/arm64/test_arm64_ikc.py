@@ -20,7 +20,7 @@ CONTROL, QUEUES = 8, 9
 
 
 def bells(kernel: Kernel) -> dict[str, tuple[int, list[int]]]:
-    """Its doorbells by name: the SGI, and how often each CPU that is online has heard it."""
+    """Return its doorbells by name: the SGI, and how often each CPU that is online has heard it."""
     found = {}
     for line in kernel.shell.run("grep shimos- /proc/interrupts").output.splitlines():
         match = re.fullmatch(r"\s*\d+:((?:\s+\d+)+)\s+GICv3\s+(\d+) Edge\s+shimos-(\w+)\s*", line)

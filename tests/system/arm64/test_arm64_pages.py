@@ -22,7 +22,7 @@ pytestmark = pytest.mark.machine(arch="arm64", partitions=(LARGE, "6.1"), disks=
 
 
 def page_kib(shell: Shell) -> int:
-    """How large the pages of a kernel are, as it says itself."""
+    """Return how many KiB the pages of a kernel have, as it says itself."""
     return int(shell.run("grep -m1 KernelPageSize /proc/self/smaps").output.split()[1])
 
 
@@ -53,7 +53,7 @@ def test_traffic(machine: Machine) -> None:
 
 
 def check_disk(machine: Machine, flavour: str) -> None:
-    """What one side writes the other reads, in both directions; none of it is copied."""
+    """Check that what one side writes the other reads, in both directions, and that none of it is copied."""
     disk = machine.disk("data")
     before = Resources(machine)
     machine.run(f"head -c {BYTES} /dev/urandom >{disk} && sync {disk}", timeout=120)

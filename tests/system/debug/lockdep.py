@@ -21,7 +21,7 @@ PROGRAM = "/usr/lib/shimos-test/ikc_user"
 
 
 def assert_clean(machine: Machine, *partitions: str) -> None:
-    """No checker has anything to say, on either side, and they are on."""
+    """Check that no checker has anything to say, on either side, and that they are on."""
     machine.run("grep -q 'debug_locks: *1' /proc/lockdep_stats")  # it turns itself off when it reports
     machine.assert_dmesg_clean()
     for name in partitions:

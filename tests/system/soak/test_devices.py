@@ -31,7 +31,7 @@ SEED = 2611
 
 
 def load_all(shell: PartitionConsole, raw: str, number: int) -> None:
-    """Disk, file system and network at the same time; all of them check what they get."""
+    """Load disk, file system and network at the same time; all of them check what they get."""
     jobs = (
         f"{CHROOT_TOOLS} {FIO} --randseed={number} --filename={raw}",
         f"{CHROOT_TOOLS} stress-ng --iomix 1 --iomix-bytes 8M --verify --temp-path /mnt/disk --timeout {ROUND} --quiet",

@@ -27,7 +27,7 @@ SEED = 1003
 
 
 def real(machine: Machine) -> None:
-    """What real programs find in kernel mode is what they find in user mode."""
+    """Check that real programs find in kernel mode what they find in user mode."""
     kml_programs.sqlite(machine)
     assert kml_programs.redis(machine, KERNEL) == kml_programs.redis(machine, USER)
 
@@ -43,14 +43,14 @@ EVENTS: tuple[Callable[[Machine], None], ...] = (
 
 
 def serve(machine: Machine) -> str:
-    """A trusted Redis that is asked without end; its process id."""
+    """Start a trusted Redis that is asked without end; returns its process id."""
     server = kml_programs.start_redis(machine, KERNEL, PORT)
     machine.run(f"{USER} redis-benchmark -p {PORT} -c 4 -t set,get,lpush,lpop -l -q >/dev/null 2>&1 &")
     return server
 
 
 def rounds(machine: Machine, moments: random.Random, end: float) -> int:
-    """Rounds until the end, at least one; how many."""
+    """Do rounds until the end, at least one; returns how many."""
     server = serve(machine)
     for number in itertools.count(1):
         kml_load.begin(machine, ROUND)

@@ -127,7 +127,7 @@ class Facts:
 
 
 def plan(dice: random.Random) -> Iterator[list[Start]]:
-    """Starts without end, one to three at once; every way comes equally often."""
+    """Yield starts without end, one to three at once; every way comes equally often."""
     ways = itertools.chain.from_iterable(dice.sample(list(WAYS), len(WAYS)) for _ in itertools.count())
     while True:
         lanes = dice.sample(LANES, dice.randint(1, len(LANES)))

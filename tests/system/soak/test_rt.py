@@ -85,7 +85,7 @@ def test_moves(fresh_machine: Machine) -> None:
 
 
 def restarted(machine: Machine, chance: random.Random) -> None:
-    """A program ends in one of the ways there are, at any moment, and is started again."""
+    """End a program in one of the ways there are, at any moment, and start it again."""
     end = chance.choice(("kill", "stop"))
     machine.run(f"sleep {chance.uniform(0, 0.2):.3f}; shimos {end} victim && shimos restart victim", timeout=60)
     assert (show(machine, "victim")["state"], show(machine, "victim")["cause"]) == ("running", "none")
