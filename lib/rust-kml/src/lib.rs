@@ -78,7 +78,7 @@ pub fn init() -> Result<(), Errno> {
     entries.map(drop)
 }
 
-/// Calls go by a jump.
+/// Tell whether calls go by a jump.
 pub fn is_direct() -> bool {
     ENTRY.load(Ordering::Relaxed) != 0
 }

@@ -22,13 +22,16 @@ pub struct Entry {
     pub entry_3: u64,
 }
 
+/// The version of [`Entry`].
 pub const VERSION: u32 = 1;
 
 /// `SHIMOS_KML_ENTRY`: `_IOWR('K', 0x63, struct shimos_kml_entry)`
 pub const ENTRY_CALL: usize =
     (3 << 30) | (size_of::<Entry>() << 16) | ((b'K' as usize) << 8) | 0x63;
 
-/// The kernel's answer: where to jump to, and with three arguments at most.
+/// Ask the kernel where to jump to, and where with three arguments at most.
+///
+/// Its refusal is an error: this program is not trusted, or the module is not there.
 pub fn entry() -> Result<(usize, usize), Errno> {
     let mut argument = Entry {
         size: size_of::<Entry>() as u32,
@@ -96,9 +99,9 @@ macro_rules! call {
     }};
 }
 
-/// A system call with six arguments; returns what the kernel does: a negative errno,
-/// or a result. Any call will do; only flags other than the program's usual ones are
-/// not kept.
+/// Make a system call with six arguments; returns what the kernel does: a negative errno,
+/// or a result. Any call will do; only flags other than the program's usual ones are not
+/// kept.
 ///
 /// # Safety
 /// As for any system call: what `number` does with these arguments must not break the
@@ -135,7 +138,7 @@ macro_rules! at_most_three {
     };
 }
 
-/// With three, which most calls have at most.
+/// Make a call with three arguments, which most calls have at most.
 ///
 /// # Safety
 /// See [`syscall6`].
@@ -149,7 +152,7 @@ pub unsafe fn syscall3(number: usize, a: usize, b: usize, c: usize) -> isize {
     )
 }
 
-/// Without arguments.
+/// Make a call without arguments.
 ///
 /// # Safety
 /// See [`syscall6`].
@@ -158,7 +161,7 @@ pub unsafe fn syscall0(number: usize) -> isize {
     at_most_three!(number, out("rdi") _, out("rsi") _, out("rdx") _,)
 }
 
-/// With one argument.
+/// Make a call with one argument.
 ///
 /// # Safety
 /// See [`syscall6`].
@@ -167,7 +170,7 @@ pub unsafe fn syscall1(number: usize, a: usize) -> isize {
     at_most_three!(number, inlateout("rdi") a => _, out("rsi") _, out("rdx") _,)
 }
 
-/// With two.
+/// Make a call with two arguments.
 ///
 /// # Safety
 /// See [`syscall6`].
@@ -181,7 +184,7 @@ pub unsafe fn syscall2(number: usize, a: usize, b: usize) -> isize {
     )
 }
 
-/// With four.
+/// Make a call with four arguments.
 ///
 /// # Safety
 /// See [`syscall6`].
@@ -191,7 +194,7 @@ pub unsafe fn syscall4(number: usize, a: usize, b: usize, c: usize, d: usize) ->
     unsafe { syscall6(number, a, b, c, d, 0, 0) }
 }
 
-/// With five.
+/// Make a call with five arguments.
 ///
 /// # Safety
 /// See [`syscall6`].

@@ -1,4 +1,5 @@
 //! The structures of `kernel/include/uapi/shimos_ikc.h`, field for field.
+#![allow(missing_docs, reason = "the header says what each of them means")]
 
 use std::mem::size_of;
 
@@ -43,7 +44,7 @@ impl Header {
 pub trait Argument: Default {
     fn header(&mut self) -> &mut Header;
 
-    /// All zero but for the header.
+    /// Make one that is all zero but for the header.
     fn new() -> Self {
         let mut argument = Self::default();
         *argument.header() = Header::of::<Self>();

@@ -58,6 +58,7 @@ pub struct Channel {
 }
 
 impl Channel {
+    /// Put a connected channel together.
     pub(crate) fn new(number: u32, sender: Sender, receiver: Receiver) -> Self {
         Self {
             number,
@@ -108,20 +109,22 @@ impl Channel {
         })
     }
 
-    /// The own number.
+    /// Return the own number.
     pub fn number(&self) -> u32 {
         self.number
     }
 
+    /// Return the half that sends, for what only it can do.
     pub fn sender(&mut self) -> &mut Sender {
         &mut self.sender
     }
 
+    /// Return the half that receives, for what only it can do.
     pub fn receiver(&mut self) -> &mut Receiver {
         &mut self.receiver
     }
 
-    /// Two halves, for two threads. It is closed when both are dropped.
+    /// Divide it into two halves, for two threads. It is closed when both are dropped.
     pub fn split(self) -> (Sender, Receiver) {
         (self.sender, self.receiver)
     }
@@ -162,12 +165,12 @@ impl Channel {
 }
 
 impl Pending {
-    /// The own number, also if any was asked for.
+    /// Return the own number, also if any was asked for.
     pub fn number(&self) -> u32 {
         self.channel
     }
 
-    /// Wait until the peer has opened its end, and take it.
+    /// Wait until the peer has opened its end, and take it; `NotOpened` after the timeout.
     pub fn connect(self, timeout: Duration) -> Result<Channel> {
         let mut raw = abi::Connect::new();
         raw.timeout_ms = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);

@@ -9,8 +9,10 @@ use crate::abi::{self, Argument, Header};
 use crate::error::{Error, Result};
 use crate::sys;
 
+/// The device's path.
 pub const PATH: &str = "/dev/ikc";
 
+/// What becomes of a kernel's CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// There is no such kernel.
@@ -19,6 +21,7 @@ pub enum State {
     Down,
     /// Its CPUs run.
     Up,
+    /// The module says something that this library does not know.
     Unknown,
 }
 
@@ -36,8 +39,11 @@ impl State {
 /// A kernel of this machine. The host is number 0 and called "host".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
+    /// The number by which the kernels know it.
     pub number: u32,
+    /// The partition's name.
     pub name: String,
+    /// Whether its CPUs run.
     pub state: State,
     /// It takes packets.
     pub ready: bool,
@@ -50,15 +56,21 @@ pub struct Kernel {
 /// One direction: packets from one kernel for a queue of another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Queue {
+    /// The number of the kernel that reads.
     pub receiver: u32,
+    /// The number of the kernel that writes.
     pub sender: u32,
+    /// Its number at the receiver.
     pub number: u32,
+    /// How many packets it holds.
     pub slots: u32,
+    /// The largest packet, in bytes.
     pub slot_size: u32,
     /// The sender uses it.
     pub attached: bool,
     /// The receiver saw nonsense in it.
     pub broken: bool,
+    /// Packets written so far.
     pub packets: u64,
     /// Doorbells.
     pub rung: u64,
@@ -69,7 +81,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The number of the user programs' channel; `None`: a queue of the kernel's.
+    /// Return the number of the user programs' channel; `None`: a queue of the kernel's.
     pub fn channel(&self) -> Option<u32> {
         self.number.checked_sub(abi::FIRST_CHANNEL)
     }
@@ -78,13 +90,19 @@ impl Queue {
 /// The memory that all kernels share, and this kernel's use of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Area {
+    /// Its size.
     pub bytes: u64,
+    /// How many of these bytes are allocated.
     pub used: u64,
+    /// How many blocks are allocated.
     pub blocks: u64,
     /// Allocations that this kernel could not make.
     pub failed: u64,
+    /// How many of these asked for more than a block can have.
     pub too_large: u64,
+    /// Blocks that this kernel wanted to free twice.
     pub double_free: u64,
+    /// Blocks of others that this kernel wanted to free.
     pub foreign_free: u64,
     /// Blocks taken back from dead kernels (by the host).
     pub reclaimed: u64,
@@ -96,11 +114,15 @@ pub struct Device {
 }
 
 impl Device {
+    /// Open `/dev/ikc`.
+    ///
+    /// # Errors
+    /// `NoDevice`, `Permission`, or `NotPart` if no area is shared with this kernel.
     pub fn open() -> Result<Self> {
         Ok(Self { file: open_file()? })
     }
 
-    /// All kernels, this one included, lowest number first.
+    /// Return all kernels, this one included, lowest number first.
     pub fn kernels(&self) -> Result<Vec<Kernel>> {
         let mut list = Vec::new();
         let mut number = 0;
@@ -124,7 +146,7 @@ impl Device {
         Ok(list)
     }
 
-    /// The kernel called `name`, or an error that lists those there are.
+    /// Return the kernel called `name`, or an error that lists those there are.
     pub fn find(&self, name: &str) -> Result<Kernel> {
         let mut known = self.kernels()?;
         if let Some(at) = known.iter().position(|k| k.name == name) {
@@ -136,7 +158,7 @@ impl Device {
         })
     }
 
-    /// All open queues.
+    /// Return all open queues.
     pub fn queues(&self) -> Result<Vec<Queue>> {
         let mut list = Vec::new();
         let mut next = (0, 0, 0);
@@ -156,6 +178,7 @@ impl Device {
         Ok(list)
     }
 
+    /// Return how full the shared area is, and what this kernel did wrong with it.
     pub fn area(&self) -> Result<Area> {
         let mut raw = abi::AreaInfo::new();
         let sent = raw.hdr;
@@ -174,6 +197,7 @@ impl Device {
     }
 }
 
+/// Open `/dev/ikc`; see [`Device::open`].
 pub(crate) fn open_file() -> Result<File> {
     let opened = OpenOptions::new().read(true).write(true).open(PATH);
     opened.map_err(|error| match error.kind() {

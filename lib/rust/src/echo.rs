@@ -14,6 +14,7 @@ pub enum Op {
 /// What each message begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoMessage {
+    /// What to do, as a number of [`Op`].
     pub op: u16,
     /// Where the answer goes: the sender's own channel.
     pub channel: u16,
@@ -27,6 +28,7 @@ impl EchoMessage {
     /// The size of this, and so of the smallest message.
     pub const BYTES: usize = 24;
 
+    /// Make a message for `op` with nothing counted yet.
     pub fn new(op: Op, channel: u32, cookie: u64) -> Self {
         Self {
             op: op as u16,

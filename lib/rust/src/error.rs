@@ -6,8 +6,10 @@ use nix::errno::Errno;
 
 use crate::abi::{self, Header};
 
+/// What a call of this library returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// What can go wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,43 +21,95 @@ pub enum Error {
     NotPart,
     /// The module has another interface: (version, bytes of the argument).
     Version {
+        /// This library's.
         ours: (u32, u32),
+        /// The module's.
         theirs: (u32, u32),
     },
     /// The module does not know this call.
     UnknownCall,
     /// No kernel has that name.
-    UnknownKernel { name: String, known: Vec<String> },
+    UnknownKernel {
+        /// What was asked for.
+        name: String,
+        /// The names that there are.
+        known: Vec<String>,
+    },
     /// The peer's CPUs stand still, or it has not joined yet.
-    Down { peer: String },
+    Down {
+        /// The peer's name.
+        peer: String,
+    },
     /// Somebody on this kernel has opened this channel; `None`: all of them.
-    ChannelTaken { peer: String, channel: Option<u32> },
+    ChannelTaken {
+        /// The peer's name.
+        peer: String,
+        /// The own number.
+        channel: Option<u32>,
+    },
     /// Somebody on this kernel sends to the peer's channel already.
-    PeerChannelTaken { peer: String, channel: u32 },
+    PeerChannelTaken {
+        /// The peer's name.
+        peer: String,
+        /// The peer's number.
+        channel: u32,
+    },
     /// A ring of that size is not possible.
-    BadRing { slots: u32, slot_size: usize },
+    BadRing {
+        /// How many slots.
+        slots: u32,
+        /// Bytes of each.
+        slot_size: usize,
+    },
     /// The area that the kernels share is full.
     AreaFull,
     /// The peer did not open its end in time.
-    NotOpened { peer: String, channel: u32 },
+    NotOpened {
+        /// The peer's name.
+        peer: String,
+        /// The peer's number.
+        channel: u32,
+    },
     /// The peer has closed its end, or its kernel ended.
-    Gone { peer: String },
+    Gone {
+        /// The peer's name.
+        peer: String,
+    },
     /// The peer wrote nonsense into a ring.
-    Broken { peer: String },
+    Broken {
+        /// The peer's name.
+        peer: String,
+    },
     /// The message is larger than the peer's slots.
-    TooLarge { size: usize, limit: usize },
+    TooLarge {
+        /// Its bytes.
+        size: usize,
+        /// The most bytes that fit.
+        limit: usize,
+    },
     /// The message is larger than the buffer; it stays.
-    BufferTooSmall { size: usize },
+    BufferTooSmall {
+        /// The buffer's bytes.
+        size: usize,
+    },
     /// The peer's ring is full.
-    NoRoom { peer: String },
+    NoRoom {
+        /// The peer's name.
+        peer: String,
+    },
     /// A signal arrived.
     Interrupted,
     /// Something else, in the system's words.
-    System { what: &'static str, errno: Errno },
+    System {
+        /// What failed.
+        what: &'static str,
+        /// Why.
+        errno: Errno,
+    },
 }
 
 impl Error {
-    /// What to do about it, where that is known.
+    /// Return what to do about it, where that is known.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Error::NoDevice | Error::NotPart => {
@@ -88,7 +142,7 @@ impl Error {
         Some(hint.into())
     }
 
-    /// Why a call on the device failed that is not about a channel.
+    /// Tell why a call on the device failed that is not about a channel.
     pub(crate) fn of_call(what: &'static str, errno: Errno, sent: Header, back: Header) -> Self {
         match errno {
             Errno::EPROTO => Error::Version {

@@ -20,12 +20,14 @@ pub enum For {
     Room,
 }
 
+/// How the peer is rung, and heard.
 pub enum Bell {
     Device(File),
     /// Both ends are in this process.
     Local(LocalBell),
 }
 
+/// What both halves of a channel share.
 pub struct Link {
     /// The peer's name, for errors.
     pub peer: String,
@@ -35,16 +37,19 @@ pub struct Link {
 }
 
 impl Link {
+    /// Tell whether the peer has closed its end, or its kernel ended.
     pub fn peer_gone(&self) -> bool {
         self.receive.closed()
     }
 
+    /// Make the error of a peer that is gone.
     pub fn gone(&self) -> Error {
         Error::Gone {
             peer: self.peer.clone(),
         }
     }
 
+    /// Make the error of a peer that wrote nonsense.
     pub fn broken(&self) -> Error {
         Error::Broken {
             peer: self.peer.clone(),

@@ -40,6 +40,7 @@ impl Ears {
     }
 }
 
+/// A doorbell between two ends in this process.
 pub struct LocalBell {
     own: Arc<Ears>,
     peer: Arc<Ears>,
@@ -48,12 +49,14 @@ pub struct LocalBell {
 }
 
 impl LocalBell {
+    /// Wake the other end, whatever it sleeps for.
     pub fn ring(&self) -> nix::Result<()> {
         self.peer.message.write(1)?;
         self.peer.room.write(1)?;
         Ok(())
     }
 
+    /// Return what can be polled for one of the directions.
     pub fn fd(&self, what: For) -> BorrowedFd<'_> {
         self.own.of(what).as_fd()
     }
@@ -72,7 +75,7 @@ impl Drop for LocalBell {
 }
 
 impl Channel {
-    /// Two channels that are connected with each other, without any device.
+    /// Make two channels that are connected with each other, without any device.
     pub fn pair(slots: u32, slot_size: u32) -> Result<(Channel, Channel)> {
         let bytes = ring_bytes(slots, slot_size)
             .and_then(|bytes| usize::try_from(bytes).ok())

@@ -10,6 +10,7 @@ use crate::link::{For, Link};
 use crate::spin::Spin;
 use crate::sys::Consumer;
 
+/// The half of a channel that receives.
 pub struct Receiver {
     link: Arc<Link>,
     consumer: Consumer,
@@ -17,6 +18,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
+    /// Put the half together.
     pub(crate) fn new(link: Arc<Link>, consumer: Consumer) -> Self {
         Self {
             link,
@@ -25,9 +27,9 @@ impl Receiver {
         }
     }
 
-    /// How long `receive` may spin before it sleeps. It adapts: shorter, if messages
-    /// do not tend to come that soon. Zero: never spin. `Duration::MAX`: never
-    /// sleep, and see no signal; give `receive` a timeout then.
+    /// Set how long `receive` may spin before it sleeps. It adapts: shorter, if messages do
+    /// not tend to come that soon. Zero: never spin. `Duration::MAX`: never sleep, and see
+    /// no signal; give `receive` a timeout then.
     pub fn set_spin(&mut self, max: Duration) {
         self.spin = Spin::up_to(max);
     }

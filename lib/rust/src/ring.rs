@@ -6,6 +6,7 @@ use crate::sys;
 /// What the writing end of a ring has counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// Packets written.
     pub packets: u64,
     /// Doorbells.
     pub rung: u64,
@@ -15,7 +16,7 @@ pub struct Counts {
     pub full: u64,
 }
 
-/// Bytes that a ring takes in the shared area; `None` if there is no such ring.
+/// Return the bytes that a ring takes in the shared area; `None` if there is no such ring.
 pub fn ring_bytes(slots: u32, slot_size: u32) -> Option<u64> {
     match sys::ring_bytes(slots, slot_size) {
         0 => None,
@@ -23,7 +24,7 @@ pub fn ring_bytes(slots: u32, slot_size: u32) -> Option<u64> {
     }
 }
 
-/// The smallest size of a slot for messages of so many bytes.
+/// Return the smallest size of a slot, in bytes, for messages of so many bytes.
 pub fn slot_size_for(message: usize) -> usize {
     message
         .saturating_add(SLOT_HEADER)

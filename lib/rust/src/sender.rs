@@ -11,6 +11,7 @@ use crate::ring::Counts;
 use crate::spin::Spin;
 use crate::sys::Producer;
 
+/// The half of a channel that sends.
 pub struct Sender {
     link: Arc<Link>,
     producer: Producer,
@@ -18,6 +19,7 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// Put the half together.
     pub(crate) fn new(link: Arc<Link>, producer: Producer) -> Self {
         Self {
             link,
@@ -26,11 +28,12 @@ impl Sender {
         }
     }
 
-    /// The largest message that the peer takes.
+    /// Return the bytes of the largest message that the peer takes.
     pub fn max(&mut self) -> usize {
         self.producer.max()
     }
 
+    /// Return what this half has counted.
     pub fn counts(&mut self) -> Counts {
         let [packets, rung, saved, full] = self.producer.counts();
         Counts {
@@ -41,7 +44,7 @@ impl Sender {
         }
     }
 
-    /// How long `send` spins for room before it sleeps, see
+    /// Set how long `send` spins for room before it sleeps, see
     /// [`crate::Receiver::set_spin`].
     pub fn set_spin(&mut self, max: Duration) {
         self.spin = Spin::up_to(max);

@@ -22,11 +22,12 @@ impl Default for Spin {
 }
 
 impl Spin {
-    /// Zero: never spin. `Duration::MAX`: never sleep.
+    /// Spin for up to `max`. Zero: never spin. `Duration::MAX`: never sleep.
     pub fn up_to(max: Duration) -> Self {
         Self { max, now: max }
     }
 
+    /// Tell whether whoever waits shall spin for ever.
     pub fn never_sleeps(&self) -> bool {
         self.max == Duration::MAX
     }
@@ -48,7 +49,7 @@ impl Spin {
         }
     }
 
-    /// What was waited for came after `waited`.
+    /// Learn that what was waited for came after `waited`.
     pub fn adapt(&mut self, waited: Duration) {
         self.now = match waited <= self.max {
             true => self.max,

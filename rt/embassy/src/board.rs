@@ -22,12 +22,12 @@ unsafe extern "C" {
     safe fn board_strays() -> u64;
 }
 
-/// Cycles since some beginning.
+/// Return cycles since some beginning.
 pub fn now() -> u64 {
     shim_now()
 }
 
-/// Cycles in a second.
+/// Return how many cycles a second has.
 pub fn rate() -> u64 {
     board_cycles_per_second()
 }
@@ -37,45 +37,48 @@ pub fn timer(deadline: u64) {
     board_timer(deadline);
 }
 
-/// The partition is running.
+/// Say that the partition is running.
 pub fn ready() {
     board_ready();
 }
 
-/// Whether the partition shall end; [`rung`](crate::rung) wakes who waits for that.
+/// Tell whether the partition shall end; [`rung`](crate::rung) wakes who waits for that.
 pub fn asked_to_stop() -> bool {
     board_asked_to_stop()
 }
 
-/// How many interrupts came that nobody asked for.
+/// Return how many interrupts came that nobody asked for.
 pub fn strays() -> u64 {
     board_strays()
 }
 
-/// The program is over.
+/// End the program.
 pub fn stop() -> ! {
     shim_stop()
 }
 
-/// Returns whether they were on.
+/// Switch interrupts off; returns whether they were on.
 pub fn interrupts_off() -> bool {
     shim_interrupts_off()
 }
 
+/// Switch interrupts on.
 pub fn interrupts_on() {
     shim_interrupts_on();
 }
 
-/// With interrupts off: Linux may run until the next one. They are on afterwards.
+/// Let Linux run until the next interrupt. They must be off, and are on afterwards.
 pub fn idle() {
     shim_idle();
 }
 
+/// Write on the partition's console.
 pub fn print(text: &str) {
     // SAFETY: the text is that long, and nothing of it is kept; it needs no end.
     unsafe { shim_print(text.as_ptr().cast(), length(text)) }
 }
 
+/// End as failed, and say why.
 pub fn fail(text: &str) -> ! {
     // SAFETY: as in print()
     unsafe { shim_fail(text.as_ptr().cast(), length(text)) }

@@ -4,21 +4,21 @@
 /// Ticks in a second: what `embassy-time` is built with, see `Cargo.toml`.
 pub const TICKS: u64 = 1_000_000_000;
 
-/// The time after so many cycles, in whole ticks.
+/// Return the time after so many cycles, in whole ticks.
 ///
 /// Exact as long as a second has less than 18 thousand million cycles.
 pub fn ticks(cycles: u64, rate: u64) -> u64 {
     cycles / rate * TICKS + cycles % rate * TICKS / rate
 }
 
-/// The first cycle at which [`ticks`] says so, or the last one that there is.
+/// Return the first cycle at which [`ticks`] says so, or the last one that there is.
 pub fn cycles(ticks: u64, rate: u64) -> u64 {
     let part = (ticks % TICKS * rate).div_ceil(TICKS);
     (ticks / TICKS).saturating_mul(rate).saturating_add(part)
 }
 
-/// What the timer takes for a deadline in these cycles: it compares by the difference, so
-/// one that is further away than half of all cycles would be over.
+/// Return what the timer takes for a deadline in these cycles: it compares by the
+/// difference, so one that is further away than half of all cycles would be over.
 pub fn within_reach(deadline: u64, now: u64) -> u64 {
     deadline.min(now.saturating_add(i64::MAX as u64))
 }
@@ -35,7 +35,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// How many have come; then comes the first one that has not.
+    /// Return how many have come; then comes the first one that has not.
     ///
     /// It is 0 if it is too early, 1 if all is well, and more if some were missed.
     pub fn pass(&mut self, now: u64) -> u64 {

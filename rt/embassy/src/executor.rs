@@ -13,12 +13,12 @@ static PENDING: AtomicBool = AtomicBool::new(false);
 
 static BELL: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 
-/// From tasks and handlers.
+/// Note that a task has something to do: for tasks and handlers.
 pub fn pend() {
     PENDING.store(true, Ordering::Relaxed);
 }
 
-/// From the bell's handler.
+/// Wake who waits for the bell: for its handler.
 pub fn bell() {
     BELL.signal(());
 }

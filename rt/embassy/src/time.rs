@@ -56,7 +56,7 @@ impl Board {
     }
 }
 
-/// From the timer's handler. The timer comes once.
+/// Wake those whose time has come: for the timer's handler. The timer comes once.
 pub fn expired() {
     critical_section::with(|cs| {
         BOARD.0.borrow_ref_mut(cs).set = NO_DEADLINE;

@@ -44,32 +44,38 @@ pub const CALLS: &[(&str, u64)] = &[
     ),
 ];
 
+/// Open a channel: `IKC_IOC_OPEN`.
 pub fn open(device: &File, argument: &mut Open) -> Result<(), Errno> {
     // SAFETY: the structure is the one the call is defined with, and lives
     // through the call; the same holds for every call below.
     unsafe { ioctl::open(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Take the peer's end: `IKC_IOC_CONNECT`.
 pub fn connect(device: &File, argument: &mut Connect) -> Result<(), Errno> {
     // SAFETY: see open().
     unsafe { ioctl::connect(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ring the peer: `IKC_IOC_NOTIFY`.
 pub fn notify(device: &File) -> Result<(), Errno> {
     // SAFETY: there is no argument.
     unsafe { ioctl::notify(device.as_raw_fd()) }.map(drop)
 }
 
+/// Ask about a kernel: `IKC_IOC_KERNEL`.
 pub fn kernel(device: &File, argument: &mut KernelInfo) -> Result<(), Errno> {
     // SAFETY: see open().
     unsafe { ioctl::kernel(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask about a queue: `IKC_IOC_QUEUE`.
 pub fn queue(device: &File, argument: &mut QueueInfo) -> Result<(), Errno> {
     // SAFETY: see open().
     unsafe { ioctl::queue(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask about the shared area: `IKC_IOC_AREA`.
 pub fn area(device: &File, argument: &mut AreaInfo) -> Result<(), Errno> {
     // SAFETY: see open().
     unsafe { ioctl::area(device.as_raw_fd(), argument) }.map(drop)

@@ -29,6 +29,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
+    /// Map `bytes` of a device, from an offset in bytes.
     pub fn of_file(file: &File, offset: i64, bytes: NonZeroUsize) -> Result<Self, Errno> {
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: a new mapping where the kernel likes it, of a device.
@@ -36,7 +37,7 @@ impl Mapping {
         Ok(Self { start, bytes })
     }
 
-    /// Zeroed memory of this process.
+    /// Map zeroed memory of this process.
     pub fn anonymous(bytes: NonZeroUsize) -> Result<Self, Errno> {
         let protection = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: a new mapping where the kernel likes it.
@@ -44,10 +45,12 @@ impl Mapping {
         Ok(Self { start, bytes })
     }
 
+    /// Return where it starts.
     pub(super) fn start(&self) -> *mut c_void {
         self.start.as_ptr()
     }
 
+    /// Return how many bytes it has.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.get()
     }
@@ -60,7 +63,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// Has the peer gone? For a mapping with a ring's header.
+    /// Tell whether the peer has gone. For a mapping with a ring's header.
     pub fn closed(&self) -> bool {
         // SAFETY: a mapping has a page at least, and the header is smaller.
         unsafe { shimos_ring_closed(self.start.as_ptr()) != 0 }
@@ -72,7 +75,10 @@ impl Mapping {
         unsafe { shimos_ring_close(self.start.as_ptr()) }
     }
 
-    /// Is there room for such a ring?
+    /// Check that there is room for such a ring.
+    ///
+    /// # Errors
+    /// `EINVAL`: there is no such ring. `EPROTO`: it is larger than the mapping.
     pub(super) fn fits(&self, slots: u32, slot_size: u32) -> Result<(), Errno> {
         match ring_bytes(slots, slot_size) {
             0 => Err(Errno::EINVAL),

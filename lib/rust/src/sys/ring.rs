@@ -29,6 +29,7 @@ unsafe extern "C" {
     fn shimos_must_ring_back(c: *mut State) -> i32;
 }
 
+/// Return the bytes that a ring takes; 0 if there is no such ring.
 pub fn ring_bytes(slots: u32, slot_size: u32) -> u64 {
     // SAFETY: arithmetic only.
     unsafe { shimos_ring_bytes(slots, slot_size) }
@@ -53,6 +54,8 @@ pub struct Producer {
 unsafe impl Send for Producer {}
 
 impl Producer {
+    /// Take the writing end of the ring in a mapping; refused if the ring would not fit in
+    /// there.
     pub fn new(mapping: Arc<Mapping>) -> Result<Self, Errno> {
         let mut state = State([0; STATE_WORDS]);
         // SAFETY: the state is large enough (shim.c asserts it); the ring's own
@@ -66,12 +69,13 @@ impl Producer {
         })
     }
 
+    /// Return the bytes of the largest message.
     pub fn max(&mut self) -> usize {
         // SAFETY: new() has initialized the state; so for all that follow.
         unsafe { shimos_producer_max(&raw mut self.state) as usize }
     }
 
-    /// Packets, doorbells, doorbells saved, full events.
+    /// Return packets, doorbells, doorbells saved, full events.
     pub fn counts(&mut self) -> [u64; 4] {
         let mut counts = [0; 4];
         // SAFETY: see max(); it writes four numbers.
@@ -79,24 +83,30 @@ impl Producer {
         counts
     }
 
+    /// Write a message.
+    ///
+    /// # Errors
+    /// `EMSGSIZE`: it is larger than a slot. `EAGAIN`: there is no room. `EBADMSG`: the
+    /// peer wrote nonsense.
     pub fn write(&mut self, data: &[u8]) -> Result<(), Errno> {
         let len = u32::try_from(data.len()).map_err(|_| Errno::EMSGSIZE)?;
         // SAFETY: see max(); it reads `len` bytes at most.
         checked(unsafe { shimos_write(&raw mut self.state, data.as_ptr().cast(), len) })
     }
 
+    /// Tell, once, whether the peer sleeps and is to be rung.
     pub fn must_ring(&mut self) -> bool {
         // SAFETY: see max().
         unsafe { shimos_must_ring(&raw mut self.state) != 0 }
     }
 
-    /// Would write() do anything but say that there is no room?
+    /// Tell whether write() would do anything but say that there is no room.
     pub fn has_room(&mut self) -> bool {
         // SAFETY: see max().
         unsafe { shimos_has_room(&raw mut self.state) != 0 }
     }
 
-    /// True: it may sleep until the doorbell rings.
+    /// Say that this end waits for room. True: it may sleep until the doorbell rings.
     pub fn wait_for_room(&mut self) -> bool {
         // SAFETY: see max().
         unsafe { shimos_wait_for_room(&raw mut self.state) != 0 }
@@ -114,8 +124,8 @@ pub struct Consumer {
 unsafe impl Send for Consumer {}
 
 impl Consumer {
-    /// `slots` and `slot_size` are what the ring was made with, not what is read
-    /// from it.
+    /// Take the reading end. `slots` and `slot_size` are what the ring was made with, not
+    /// what is read from it.
     pub fn new(mapping: Arc<Mapping>, slots: u32, slot_size: u32) -> Result<Self, Errno> {
         mapping.fits(slots, slot_size)?;
         let mut state = State([0; STATE_WORDS]);
@@ -130,6 +140,11 @@ impl Consumer {
         })
     }
 
+    /// Read a message; returns its size in bytes.
+    ///
+    /// # Errors
+    /// `EAGAIN`: there is none. `EMSGSIZE`: the buffer is too small. `EBADMSG`: the peer wrote
+    /// nonsense.
     pub fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Errno> {
         // A larger buffer than a message can be is cut: nothing would be there.
         let size = u32::try_from(buffer.len()).unwrap_or(u32::MAX);
@@ -140,18 +155,19 @@ impl Consumer {
         Ok(len as usize)
     }
 
-    /// Would read() do anything but say that there is nothing?
+    /// Tell whether read() would do anything but say that there is nothing.
     pub fn ready(&mut self) -> bool {
         // SAFETY: see read().
         unsafe { shimos_ready(&raw mut self.state) != 0 }
     }
 
-    /// True: it may sleep until the doorbell rings.
+    /// Say that this end waits for a message. True: it may sleep until the doorbell rings.
     pub fn arm(&mut self) -> bool {
         // SAFETY: see read().
         unsafe { shimos_arm(&raw mut self.state) != 0 }
     }
 
+    /// Tell, once, whether the peer waits for room and is to be rung.
     pub fn must_ring_back(&mut self) -> bool {
         // SAFETY: see read().
         unsafe { shimos_must_ring_back(&raw mut self.state) != 0 }
