@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::abi;
 
+/// How long a program may have its CPU in each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     pub budget_ns: u64,
@@ -33,7 +34,7 @@ const MAX_PERCENT: u64 = abi::RT_MAX_BUDGET_PERCENT * 10u64.pow(DIGITS);
 /// Units of a period, and how many decimals of each there can be.
 const UNITS: [(&str, u32); 4] = [("s", 9), ("ms", 6), ("us", 3), ("µs", 3)];
 
-/// The budget that `text` means, within the limits. The error says what is wrong.
+/// Read a budget, within the limits. The error says what is wrong.
 pub fn parse(text: &str) -> Result<Budget, String> {
     let text = text.trim();
     let wrong = |why: String| format!("budget '{text}': {why}");

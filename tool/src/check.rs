@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+/// How bad what was found is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -10,6 +11,7 @@ pub enum Verdict {
     Fail,
 }
 
+/// One line of the doctor's.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
     pub name: &'static str,
@@ -22,6 +24,7 @@ pub struct Check {
 }
 
 impl Check {
+    /// Make a line about what is as it should be.
     pub fn ok(name: &'static str, found: impl Into<String>) -> Self {
         Check {
             name,
@@ -31,6 +34,7 @@ impl Check {
         }
     }
 
+    /// Make a line about what partitions can do without, and how to mend it.
     pub fn warn(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
         Check {
             verdict: Verdict::Warn,
@@ -39,6 +43,7 @@ impl Check {
         }
     }
 
+    /// Make a line about what partitions need, and how to mend it.
     pub fn fail(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Self {
         Check {
             verdict: Verdict::Fail,
@@ -47,12 +52,12 @@ impl Check {
     }
 }
 
-/// How many have this verdict.
+/// Count the lines that have this verdict.
 pub fn count(checks: &[Check], verdict: Verdict) -> usize {
     checks.iter().filter(|c| c.verdict == verdict).count()
 }
 
-/// A line for each, and one for what to do about it.
+/// Write a line for each, and one for what to do about it.
 pub fn lines(checks: &[Check]) -> Vec<String> {
     let width = checks.iter().map(|c| c.name.len()).max().unwrap_or(0);
     let mut lines = Vec::new();

@@ -46,11 +46,13 @@ pub struct Config {
 }
 
 impl Config {
+    /// Return the budget, if the file has one that makes sense.
     pub fn budget(&self) -> Result<Option<Budget>> {
         let budget = self.budget.as_deref().map(budget::parse).transpose();
         budget.map_err(Error::new)
     }
 
+    /// Return the priority, if the file has one within the limits.
     pub fn priority(&self) -> Result<Option<u32>> {
         match self.priority {
             Some(n) if !(abi::RT_MIN_PRIORITY..=abi::RT_MAX_PRIORITY).contains(&n) => {
@@ -64,14 +66,17 @@ impl Config {
         }
     }
 
+    /// Return the disks; an error names the one that is wrong.
     pub fn disks(&self) -> Result<Vec<spec::Disk>> {
         specs("disk", &self.disk, tables::Disk::spec)
     }
 
+    /// Return the network devices; an error names the one that is wrong.
     pub fn nets(&self) -> Result<Vec<spec::Net>> {
         specs("net", &self.net, tables::Net::spec)
     }
 
+    /// Return the PCI devices; an error names the one that is wrong.
     pub fn pci(&self) -> Result<Vec<pci::Address>> {
         specs("pci", &self.pci, tables::Pci::spec)
     }
@@ -105,6 +110,7 @@ fn cpu_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, 
     }
 }
 
+/// What becomes of a partition that reboots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum OnReboot {
@@ -114,6 +120,7 @@ pub enum OnReboot {
     Stop,
 }
 
+/// What becomes of a program whose memory was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum OnChange {
@@ -123,6 +130,7 @@ pub enum OnChange {
     Stop,
 }
 
+/// Read a file; the error says where and what is wrong.
 pub fn read(path: &Path) -> Result<Config> {
     let shown = path.display();
     let text = std::fs::read_to_string(path).or_fail(format_args!("cannot read {shown}"))?;

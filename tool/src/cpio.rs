@@ -7,6 +7,7 @@ const S_IFDIR: u32 = 0o040_000;
 const S_IFREG: u32 = 0o100_000;
 const S_IFCHR: u32 = 0o020_000;
 
+/// An archive in the making.
 #[derive(Default)]
 pub struct Archive {
     data: Vec<u8>,
@@ -14,20 +15,23 @@ pub struct Archive {
 }
 
 impl Archive {
+    /// Add a directory, which all may read.
     pub fn directory(&mut self, path: &str) {
         self.entry(path, S_IFDIR | 0o755, 2, &[], (0, 0));
     }
 
-    /// Contents up to 4 GiB, the format's limit; ours are a few hundred KiB.
+    /// Add a file with contents of up to 4 GiB, the format's limit; ours are a few hundred
+    /// KiB.
     pub fn file(&mut self, path: &str, mode: u32, contents: &[u8]) {
         self.entry(path, S_IFREG | mode, 1, contents, (0, 0));
     }
 
+    /// Add a device's node.
     pub fn character_device(&mut self, path: &str, mode: u32, major: u32, minor: u32) {
         self.entry(path, S_IFCHR | mode, 1, &[], (major, minor));
     }
 
-    /// The archive, padded so that another one can follow.
+    /// Return the archive, padded so that another one can follow.
     pub fn finish(mut self) -> Vec<u8> {
         self.inode = 0;
         self.entry("TRAILER!!!", 0, 1, &[], (0, 0));

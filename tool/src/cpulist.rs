@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// No machine has more; keeps a typing error from asking for much memory.
 const MAX_CPU: u32 = 8191;
 
-/// The CPUs in the order given (the first one boots the partition).
+/// Read CPUs in the order given (the first one boots the partition).
 pub fn parse(text: &str) -> Result<Vec<u32>, String> {
     let mut cpus = Vec::new();
     if text.trim().is_empty() {
@@ -55,7 +55,7 @@ fn number(text: &str, list: &str) -> Result<u32, String> {
     }
 }
 
-/// The list as Linux writes it, ranges joined where they follow each other.
+/// Write the list as Linux does, ranges joined where they follow each other.
 pub fn show(cpus: &[u32]) -> String {
     let mut text = String::new();
     let mut rest = cpus.iter().copied().peekable();
@@ -76,7 +76,7 @@ pub fn show(cpus: &[u32]) -> String {
     text
 }
 
-/// "CPU 2", "CPUs 2-3"
+/// Name them: "CPU 2", "CPUs 2-3".
 pub fn named(cpus: &[u32]) -> String {
     let plural = if cpus.len() == 1 { "" } else { "s" };
     format!("CPU{plural} {}", show(cpus))

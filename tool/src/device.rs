@@ -3,6 +3,7 @@
 
 mod host;
 mod platform;
+mod state;
 
 use std::fmt;
 use std::fs::File;
@@ -11,174 +12,12 @@ use std::time::Duration;
 use nix::errno::Errno;
 use serde::Serialize;
 
-use crate::abi;
 use crate::budget::Budget;
 use crate::cpulist;
 use crate::pci::Address;
 pub use host::{HostCpu, HostPolicy};
 pub use platform::{Conduit, Description, Platform};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum State {
-    Created,
-    Loaded,
-    Starting,
-    Running,
-    Stopping,
-    Stopped,
-    Crashed,
-    Stuck,
-    Unknown,
-}
-
-impl State {
-    pub fn from_raw(raw: u32) -> Self {
-        match raw {
-            1 => State::Created,
-            2 => State::Loaded,
-            3 => State::Starting,
-            4 => State::Running,
-            5 => State::Stopping,
-            6 => State::Stopped,
-            7 => State::Crashed,
-            8 => State::Stuck,
-            _ => State::Unknown,
-        }
-    }
-
-    /// Do its CPUs run?
-    pub fn active(self) -> bool {
-        matches!(self, State::Starting | State::Running | State::Stopping)
-    }
-
-    /// Can it be killed? A stuck one is tried again.
-    pub fn killable(self) -> bool {
-        self.active() || self == State::Stuck
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Created => "created",
-            State::Loaded => "loaded",
-            State::Starting => "starting",
-            State::Running => "running",
-            State::Stopping => "stopping",
-            State::Stopped => "stopped",
-            State::Crashed => "crashed",
-            State::Stuck => "stuck",
-            State::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// Why a partition last stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Cause {
-    None,
-    Poweroff,
-    Reboot,
-    Halt,
-    Panic,
-    Reset,
-    Killed,
-    Fault,
-    Failed,
-    Changed,
-    Unknown,
-}
-
-impl Cause {
-    pub fn from_raw(raw: u32) -> Self {
-        match raw {
-            0 => Cause::None,
-            1 => Cause::Poweroff,
-            2 => Cause::Reboot,
-            3 => Cause::Halt,
-            4 => Cause::Panic,
-            5 => Cause::Reset,
-            6 => Cause::Killed,
-            7 => Cause::Fault,
-            8 => Cause::Failed,
-            9 => Cause::Changed,
-            _ => Cause::Unknown,
-        }
-    }
-
-    /// One word, for tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Cause::None => "none",
-            Cause::Poweroff => "poweroff",
-            Cause::Reboot => "reboot",
-            Cause::Halt => "halt",
-            Cause::Panic => "panic",
-            Cause::Reset => "reset",
-            Cause::Killed => "killed",
-            Cause::Fault => "fault",
-            Cause::Failed => "failed",
-            Cause::Changed => "changed",
-            Cause::Unknown => "unknown",
-        }
-    }
-
-    /// What the partition did: "it …".
-    pub fn verb(self) -> &'static str {
-        match self {
-            Cause::None | Cause::Unknown => "stopped",
-            Cause::Poweroff => "powered off",
-            Cause::Reboot => "rebooted",
-            Cause::Halt => "halted",
-            Cause::Panic => "panicked",
-            Cause::Reset => "reset itself",
-            Cause::Killed => "was killed",
-            Cause::Fault => "did what it may not",
-            Cause::Failed => "failed",
-            Cause::Changed => "was changed from outside",
-        }
-    }
-}
-
-/// What runs in a partition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// A stock kernel, on CPUs of its own.
-    Linux,
-    /// A real-time program that shares a CPU with the host.
-    Rt,
-}
-
-impl Kind {
-    /// This version of the interface has no others.
-    pub fn from_raw(raw: u32) -> Self {
-        match raw {
-            abi::KIND_RT => Kind::Rt,
-            _ => Kind::Linux,
-        }
-    }
-
-    pub fn to_raw(self) -> u32 {
-        match self {
-            Kind::Linux => abi::KIND_LINUX,
-            Kind::Rt => abi::KIND_RT,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Linux => "Linux",
-            Kind::Rt => "real-time program",
-        }
-    }
-}
+pub use state::{Cause, Kind, State};
 
 /// A piece of physical memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -188,7 +27,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// The first address behind it; ranges that wrap end at the last address.
+    /// Return the first address behind it; ranges that wrap end at the last address.
     pub fn end(self) -> u64 {
         self.start.saturating_add(self.size)
     }
@@ -266,7 +105,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Its CPUs as Linux writes them; one that is shared says so.
+    /// Return its CPUs as Linux writes them; one that is shared says so.
     pub fn cpu_list(&self) -> String {
         let list = cpulist::show(&self.cpus);
         match self.kind {
@@ -275,7 +114,7 @@ impl Status {
         }
     }
 
-    /// A real-time program's.
+    /// Return a real-time program's budget.
     pub fn budget(&self) -> Option<Budget> {
         (self.kind == Kind::Rt).then_some(Budget {
             budget_ns: self.budget_ns,
@@ -344,6 +183,7 @@ pub struct RtVectors {
     pub program: Vec<RtVector>,
 }
 
+/// What a partition is made of.
 #[derive(Clone, Debug)]
 pub struct CreateRequest {
     pub name: String,
@@ -399,20 +239,24 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// What a call to KLoader returns.
 pub type Outcome<T> = std::result::Result<T, Refusal>;
 
 /// KLoader. Calls may block; a signal makes a blocked one fail with `EINTR`.
 pub trait Device {
+    /// Ask what KLoader and this machine can do.
     fn info(&self) -> Outcome<Info>;
     /// Take CPUs and memory; the number of the new partition, never reused.
     fn create(&self, request: &CreateRequest) -> Outcome<u32>;
     /// Take a PCI device from the host; before the kernel is loaded.
     fn give_pci(&self, id: u32, address: Address) -> Outcome<()>;
+    /// Load a partition's kernel, initrd and command line.
     fn load(&self, id: u32, kernel: &File, initrd: Option<&File>, cmdline: &str) -> Outcome<()>;
-    /// What the description of a loaded partition's platform must say.
+    /// Ask what the description of a loaded partition's platform must say.
     fn platform(&self, id: u32) -> Outcome<Platform>;
     /// Give it one, for all starts to come.
     fn describe(&self, id: u32, description: &Description) -> Outcome<()>;
+    /// Start a loaded partition.
     fn start(&self, id: u32, without_agent: bool) -> Outcome<()>;
     /// Ask for an orderly power-off; returns at once.
     fn stop(&self, id: u32) -> Outcome<()>;
@@ -420,35 +264,40 @@ pub trait Device {
     fn kill(&self, id: u32) -> Outcome<()>;
     /// Give CPUs and memory back.
     fn destroy(&self, id: u32) -> Outcome<()>;
+    /// Ask about a partition.
     fn status(&self, id: u32) -> Outcome<Status>;
-    /// The partition with the lowest number above `id`.
+    /// Ask about the partition with the lowest number above `id`; `None`: there is none.
     fn next(&self, id: u32) -> Outcome<Option<Status>>;
     /// Sleep until the event count is not `event`; `None` after the timeout.
     fn wait(&self, id: u32, event: u64, timeout: Duration) -> Outcome<Option<Change>>;
-    /// Refused for a partition that is no real-time program's.
+    /// Ask about a real-time partition; refused for others.
     fn rt(&self, id: u32) -> Outcome<RtStatus>;
-    /// The same.
+    /// Ask how late the interrupts of a real-time partition were.
     fn rt_latency(&self, id: u32) -> Outcome<RtLatency>;
-    /// A real-time partition shares another CPU from now on.
+    /// Let a real-time partition share another CPU from now on.
     fn rt_move(&self, id: u32, cpu: u32) -> Outcome<()>;
-    /// One of the host's own CPUs runs on another one's core from now on.
+    /// Let one of the host's own CPUs run on another one's core from now on.
     fn host_move(&self, cpu: u32, core: u32) -> Outcome<()>;
-    /// Its real-time tasks go before programs that are less urgent, up to this priority; 0: it
-    /// goes after all programs.
+    /// Let a CPU's real-time tasks go before programs that are less urgent, up to this
+    /// priority; 0: it goes after all programs.
     fn host_priority(&self, cpu: u32, priority: u32) -> Outcome<()>;
+    /// Ask for the host's CPUs beside real-time programs.
     fn host_cpus(&self) -> Outcome<Vec<HostCpu>>;
-    /// Where they are while real-time programs share some of them; `Some`: from now on.
+    /// Ask where they are while real-time programs share some of them; `Some`: from now on.
     fn host_policy(&self, to: Option<HostPolicy>) -> Outcome<HostPolicy>;
-    /// A real-time partition has another priority from now on.
+    /// Give a real-time partition another priority from now on.
     fn rt_priority(&self, id: u32, priority: u32) -> Outcome<()>;
-    /// Refused for a partition that is no real-time program's.
+    /// Ask which interrupts came to a real-time partition's CPU; refused for others.
     fn rt_vectors(&self, id: u32) -> Outcome<RtVectors>;
+    /// Ask whether a real-time partition's memory is as its image has it.
     fn rt_check(&self, id: u32) -> Outcome<RtCheck>;
+    /// Open a partition's console.
     fn console(&self, id: u32) -> Outcome<File>;
+    /// Open a partition's memory, to be read only.
     fn memory(&self, id: u32) -> Outcome<File>;
 }
 
-/// All partitions, oldest first.
+/// List all partitions, oldest first.
 pub fn all(device: &dyn Device) -> Outcome<Vec<Status>> {
     let mut list = Vec::new();
     let mut last = 0;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Seconds, with or without decimals: `30`, `0.5`.
+/// Read seconds, with or without decimals: `30`, `0.5`.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let number = text.trim().trim_end_matches('s');
     let seconds: f64 = number
@@ -14,12 +14,12 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// `2.31 s`
+/// Write seconds: `2.31 s`.
 pub fn seconds(time: Duration) -> String {
     format!("{:.2} s", time.as_secs_f64())
 }
 
-/// `42s`, `5m03s`, `2h05m`, `3d04h`: as short as a table wants it.
+/// Write a time as short as a table wants it: `42s`, `5m03s`, `2h05m`, `3d04h`.
 pub fn short(time: Duration) -> String {
     let s = time.as_secs();
     match s {

@@ -4,8 +4,10 @@
 use std::fmt;
 use std::io;
 
+/// What a command returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Why a command ends before its end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Error {
     /// Something is wrong. `hint` is what to do about it, where that is known.
@@ -22,6 +24,7 @@ pub enum Error {
 }
 
 impl Error {
+    /// Make an error of its message, one line without a full stop.
     pub fn new(message: impl Into<String>) -> Self {
         Error::Failed {
             message: message.into(),
@@ -51,6 +54,7 @@ impl Error {
         }
     }
 
+    /// Make the end by a signal, of that number; nothing is undone yet.
     pub fn interrupted(signal: i32) -> Self {
         Error::Interrupted {
             signal,
@@ -58,12 +62,13 @@ impl Error {
         }
     }
 
-    /// The exit code alone.
+    /// Keep the exit code alone.
     pub fn quietly(self) -> Self {
         Error::Reported(self.exit_code())
     }
 
-    /// 0 success, 1 failure, 2 usage (clap's), 128 + n ended by signal n.
+    /// Return the exit code: 0 success, 1 failure, 2 usage (clap's), 128 + n ended by
+    /// signal n.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::Failed { .. } => 1,
@@ -88,7 +93,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The system's words for an I/O error, without Rust's "(os error 2)".
+/// Return the system's words for an I/O error, without Rust's "(os error 2)".
 pub fn io_text(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(code) => nix::errno::Errno::from_raw(code).desc().to_string(),
@@ -96,8 +101,10 @@ pub fn io_text(error: &io::Error) -> String {
     }
 }
 
+/// From the system's errors to ours.
 pub trait IoContext<T> {
-    /// `what`: the sentence's beginning, "cannot read /boot/vmlinuz".
+    /// Turn a failure into an error. `what`: the sentence's beginning, "cannot read
+    /// /boot/vmlinuz".
     fn or_fail(self, what: impl fmt::Display) -> Result<T>;
 }
 

@@ -15,12 +15,12 @@ use crate::partition_modules::Module;
 /// Loads the modules in the partition, then becomes the original init.
 const INIT: &str = "/usr/lib/shimos/init";
 
-/// Where the init binary for partitions lies.
+/// Return where the init binary for partitions lies.
 pub fn init_path() -> PathBuf {
     std::env::var_os("SHIMOS_INIT_BINARY").map_or_else(|| INIT.into(), PathBuf::from)
 }
 
-/// What the partition needs before its own init, as an archive.
+/// Pack what the partition needs before its own init, as an archive.
 pub fn agent_archive(modules: &[Module]) -> Result<Vec<u8>> {
     let path = init_path();
     let init = std::fs::read(&path)
@@ -69,7 +69,7 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// A file in memory with `first` and then `user`.
+/// Make a file in memory with `first` and then `user`.
 pub fn combine(first: &[u8], user: Option<&File>) -> Result<File> {
     const WHAT: &str = "cannot put the initrd together";
     memory_file::made(WHAT, |file| {

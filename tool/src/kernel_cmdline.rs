@@ -65,7 +65,7 @@ fn parameter(text: &str) -> Parameter<'_> {
     }
 }
 
-/// Why a user may not pass this command line, if so: one reason per parameter.
+/// Tell why a user may not pass this command line, if so: one reason per parameter.
 pub fn problems(architecture: &Architecture, cmdline: &str) -> Vec<String> {
     let mut problems = Vec::new();
     if let Some(odd) = cmdline.chars().find(|c| !matches!(c, ' '..='~')) {
@@ -99,8 +99,8 @@ pub fn problems(architecture: &Architecture, cmdline: &str) -> Vec<String> {
     problems
 }
 
-/// The command line to hand to KLoader: the user's, and what the agent needs
-/// before it.
+/// Make the command line to hand to KLoader: the user's, and what the agent needs before
+/// it.
 pub fn compose(user: &str, with_agent: bool) -> Result<String, String> {
     let parameters = split(user);
     let mut words: Vec<String> = Vec::new();
@@ -139,7 +139,7 @@ fn quoted(name: &str, value: &str) -> String {
     }
 }
 
-/// Was this command line made for a partition with an agent?
+/// Tell whether this command line was made for a partition with an agent.
 pub fn has_agent(cmdline: &str) -> bool {
     split(cmdline)
         .iter()

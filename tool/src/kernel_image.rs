@@ -14,6 +14,7 @@ const HEAD: usize = 0x20000;
 /// A kernel is larger than this, an initrd given by mistake may be too.
 pub const MIN: u64 = 0x10000;
 
+/// What kind of file a kernel is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     BzImage,
@@ -21,6 +22,7 @@ pub enum Format {
     Image,
 }
 
+/// What a kernel's file says of itself.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KernelImage {
     pub format: Format,
@@ -33,7 +35,7 @@ pub fn open(path: &Path) -> Result<(File, KernelImage)> {
     open_as(NATIVE, path)
 }
 
-/// The same for a partition of this architecture.
+/// Open the same for a partition of this architecture.
 pub fn open_as(architecture: &Architecture, path: &Path) -> Result<(File, KernelImage)> {
     let shown = path.display();
     let file = File::open(path).or_fail(format_args!("cannot open kernel {shown}"))?;
@@ -91,22 +93,27 @@ fn inspect(architecture: &Architecture, file: &File) -> Result<KernelImage> {
     }
 }
 
+/// Return the bytes at an offset, if so many are there.
 pub fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
     data.get(at..at.checked_add(N)?)?.try_into().ok()
 }
 
+/// Read a number at an offset; 0 if it is not there.
 pub fn u8_at(data: &[u8], at: usize) -> u8 {
     data.get(at).copied().unwrap_or(0)
 }
 
+/// Read a number at an offset; 0 if it is not there.
 pub fn u16_at(data: &[u8], at: usize) -> u16 {
     bytes(data, at).map_or(0, u16::from_le_bytes)
 }
 
+/// Read a number at an offset; 0 if it is not there.
 pub fn u32_at(data: &[u8], at: usize) -> u32 {
     bytes(data, at).map_or(0, u32::from_le_bytes)
 }
 
+/// Read a number at an offset; 0 if it is not there.
 pub fn u64_at(data: &[u8], at: usize) -> u64 {
     bytes(data, at).map_or(0, u64::from_le_bytes)
 }
@@ -142,6 +149,7 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
     })
 }
 
+/// Make the error of a file that is shorter, in bytes, than it says.
 pub fn truncated(len: u64, need: u64) -> Error {
     Error::new(format!(
         "the kernel is truncated: {len} bytes, its header says {need}"
@@ -149,7 +157,7 @@ pub fn truncated(len: u64, need: u64) -> Error {
     .hint("copy it again")
 }
 
-/// The first word of a version text, if it looks like `uname -r`.
+/// Return the first word of a version text, if it looks like `uname -r`.
 pub fn version_word(text: &[u8]) -> Option<String> {
     let end = text.iter().take(128).position(|b| !b.is_ascii_graphic())?;
     let word = text.get(..end)?;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-/// As far as it is kept, and if it may be read. `root`: "/", or a test's.
+/// Read it as far as it is kept, and if it may be read. `root`: "/", or a test's.
 pub fn read(root: &Path) -> Option<String> {
     const MAX_RECORDS: usize = 1 << 16;
     let mut kmsg = OpenOptions::new()

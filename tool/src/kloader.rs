@@ -16,8 +16,10 @@ use crate::device::{
 use crate::error::{Error, Result, io_text};
 use crate::pci::Address;
 
+/// KLoader's device.
 pub const PATH: &str = "/dev/shimos";
 
+/// KLoader, opened.
 pub struct KLoader {
     file: File,
 }
@@ -31,6 +33,7 @@ impl KLoader {
         }
     }
 
+    /// Open it, with the system's error if that fails.
     pub fn try_open() -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(PATH)?;
         Ok(Self { file })

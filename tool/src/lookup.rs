@@ -8,7 +8,7 @@ use crate::device::{self, Device, Outcome, Status};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
-/// The partition called `name`, or an error that lists those there are.
+/// Find the partition called `name`, or fail with an error that lists those there are.
 pub fn find(device: &dyn Device, name: &str) -> Result<Status> {
     let list = device::all(device).or_refuse("cannot list the partitions")?;
     if let Some(status) = list.iter().find(|s| s.name == name) {
@@ -22,8 +22,10 @@ pub fn find(device: &dyn Device, name: &str) -> Result<Status> {
     })
 }
 
+/// From KLoader's refusals to errors.
 pub trait OrRefuse<T> {
-    /// `what`: the sentence's beginning, "cannot start 'web'".
+    /// Turn a refusal into an error. `what`: the sentence's beginning, "cannot start
+    /// 'web'".
     fn or_refuse(self, what: impl fmt::Display) -> Result<T>;
 }
 

@@ -7,8 +7,8 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use crate::error::{IoContext, Result};
 
-/// What `fill` writes, open for reading only: the kernel does not load what somebody may
-/// still write to. `what` begins the sentence if there can be none.
+/// Return what `fill` writes, open for reading only: the kernel does not load what somebody
+/// may still write to. `what` begins the sentence if there can be none.
 pub fn made(what: &str, fill: impl FnOnce(&mut File) -> Result<()>) -> Result<File> {
     let mut writable: File = memfd_create(c"shimos", MFdFlags::MFD_CLOEXEC)
         .or_fail(what)?

@@ -27,7 +27,7 @@ fn directories(version: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The path of a module, `name` without ".ko".
+/// Return the path of a module, `name` without ".ko".
 pub fn find(version: &str, name: &str) -> Option<PathBuf> {
     for directory in directories(version) {
         for ending in ENDINGS {
@@ -40,7 +40,7 @@ pub fn find(version: &str, name: &str) -> Option<PathBuf> {
     None
 }
 
-/// The decompressed module, checked to be one for this kernel.
+/// Read a module, decompressed and checked to be one for this kernel.
 pub fn read(version: &str, name: &str) -> Result<Vec<u8>> {
     let Some(path) = find(version, name) else {
         return Err(
@@ -51,7 +51,7 @@ pub fn read(version: &str, name: &str) -> Result<Vec<u8>> {
     read_file(&path, version).map_err(|e| e.hint(build_hint(version)))
 }
 
-/// The same for one whose file is known.
+/// Read the same for one whose file is known.
 pub fn read_file(path: &Path, version: &str) -> Result<Vec<u8>> {
     let shown = path.display();
     let data = decompressed(path)
@@ -60,6 +60,7 @@ pub fn read_file(path: &Path, version: &str) -> Result<Vec<u8>> {
     Ok(data)
 }
 
+/// Tell how to build our modules for a kernel.
 pub fn build_hint(version: &str) -> String {
     format!("try: apt install linux-headers-{version} && dkms autoinstall -k {version}")
 }

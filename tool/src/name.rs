@@ -5,7 +5,8 @@ use crate::abi::NAME_LEN;
 /// What every kernel of the machine calls the host's.
 pub const HOST: &str = "host";
 
-/// Is `name` one that KLoader takes: `[A-Za-z0-9][A-Za-z0-9._-]*`, and not the host's?
+/// Check that `name` is one that KLoader takes: `[A-Za-z0-9][A-Za-z0-9._-]*`, and not the
+/// host's.
 pub fn check(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("the name is empty".into());
@@ -34,7 +35,7 @@ pub fn check(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// For clap.
+/// Read a name, for clap.
 pub fn parse(name: &str) -> Result<String, String> {
     check(name)?;
     Ok(name.to_string())

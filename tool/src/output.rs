@@ -46,7 +46,7 @@ pub fn json(value: &impl Serialize) -> Result<()> {
     line(serde_json::to_string_pretty(&formatted(value)).or_json()?)
 }
 
-/// The same as text, for who does not print it.
+/// Return the same as text, for who does not print it.
 pub fn json_text(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(&formatted(value)).or_json()
 }
@@ -88,7 +88,7 @@ pub fn note(text: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "shimos: {text}");
 }
 
-/// A further line to what `note` said.
+/// Print a further line to what `note` said.
 pub fn detail(text: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -110,8 +110,8 @@ pub fn error(error: &Error) {
     }
 }
 
-/// Text that came from a partition, safe for a terminal: control characters
-/// (but for the tab) become `\x1b`, as dmesg shows them.
+/// Make text that came from a partition safe for a terminal: control characters (but for
+/// the tab) become `\x1b`, as dmesg shows them.
 pub fn printable(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -126,12 +126,12 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
-/// A path likewise.
+/// Make a path likewise fit for a terminal.
 pub fn shown(path: &Path) -> String {
     printable(&path.to_string_lossy())
 }
 
-/// Left-aligned columns, two spaces apart; the last one is not padded.
+/// Write left-aligned columns, two spaces apart; the last one is not padded.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::config::{OnChange, OnReboot};
 use crate::device::{Cause, Kind, Range, State, Status};
 
+/// All of a partition but its console and memory.
 #[derive(Debug, Serialize)]
 pub struct Partition<'a> {
     name: &'a str,

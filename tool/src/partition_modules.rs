@@ -27,12 +27,14 @@ impl Needs {
     }
 }
 
+/// A module, decompressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
     pub name: String,
     pub data: Vec<u8>,
 }
 
+/// All that a partition loads, in this order.
 #[derive(Debug, Default)]
 pub struct Modules {
     pub list: Vec<Module>,
@@ -40,7 +42,7 @@ pub struct Modules {
     pub notes: Vec<String>,
 }
 
-/// For the kernel `version`.
+/// Read them for the kernel `version`.
 pub fn read(version: &str, needs: Needs) -> Result<Modules> {
     let stock = Stock::of(version);
     collect(version, needs, stock.as_ref(), &|name| {
@@ -48,7 +50,7 @@ pub fn read(version: &str, needs: Needs) -> Result<Modules> {
     })
 }
 
-/// What a kernel lacks for shared devices; `None`: nothing.
+/// Tell what a kernel lacks for shared devices; `None`: nothing.
 pub fn missing(version: &str) -> Option<String> {
     let Some(stock) = Stock::of(version) else {
         return Some(no_list(version));

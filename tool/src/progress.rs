@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// A line that is gone when it is dropped.
 pub struct Progress {
     bar: ProgressBar,
     start: Instant,
@@ -15,12 +16,12 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Something of unknown length.
+    /// Show something of unknown length.
     pub fn spinner(text: impl Into<String>) -> Self {
         Self::with(ProgressBar::no_length(), "{spinner} {msg} {elapsed}", text)
     }
 
-    /// Something with `total` bytes to go through.
+    /// Show something with `total` bytes to go through.
     pub fn bytes(text: impl Into<String>, total: u64) -> Self {
         let template = "{msg} {wide_bar} {bytes}/{total_bytes} {bytes_per_sec}";
         Self::with(ProgressBar::new(total), template, text)
@@ -46,18 +47,19 @@ impl Progress {
         }
     }
 
-    /// Still at it.
+    /// Show that it is still going on.
     pub fn tick(&mut self) {
         self.show();
         self.bar.tick();
     }
 
-    /// Now something else; the time goes on.
+    /// Say that something else is going on now; the time goes on.
     pub fn say(&mut self, text: impl Into<String>) {
         self.bar.set_message(text.into());
         self.tick();
     }
 
+    /// Say how many bytes are done.
     pub fn position(&mut self, done: u64) {
         self.bar.set_position(done);
         self.show();

@@ -1,6 +1,6 @@
 //! Sizes of memory: `512M`, `1G`, `1.5G`; always powers of 1024.
 
-/// The number of bytes that `text` means. The error says what is wrong.
+/// Read a number of bytes. The error says what is wrong.
 pub fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text
@@ -55,7 +55,7 @@ fn scaled(number: &str, shift: u32) -> Result<u64, &'static str> {
     Ok(bytes)
 }
 
-/// `bytes` for people: `1 GiB`, `1.5 GiB`, `700 KiB`.
+/// Write `bytes` for people: `1 GiB`, `1.5 GiB`, `700 KiB`.
 pub fn show(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut unit = 0;

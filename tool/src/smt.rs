@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::cpulist;
 
-/// All that run on the core of `cpu`, itself included; alone where nothing is said of cores.
+/// Return all that run on the core of `cpu`, itself included; alone where nothing is said
+/// of cores.
 pub fn threads(root: &Path, cpu: u32) -> Vec<u32> {
     cpulist::parse(&siblings(root, cpu)).unwrap_or_else(|_| vec![cpu])
 }
@@ -16,8 +17,8 @@ fn siblings(root: &Path, cpu: u32) -> String {
     list.trim().to_owned()
 }
 
-/// The threads of each core of which `cpus` takes some and leaves others, as
-/// Linux writes them ("2-3"). `root` is `/` but in tests.
+/// Return the threads of each core of which `cpus` takes some and leaves others, as Linux
+/// writes them ("2-3"). `root` is `/` but in tests.
 pub fn split_cores(root: &Path, cpus: &[u32]) -> Vec<String> {
     let mut split: Vec<String> = Vec::new();
     for cpu in cpus {

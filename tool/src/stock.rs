@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// A kernel's own modules.
 pub struct Stock {
     directory: PathBuf,
     /// By name: the file, and those of all it depends on, the last to load first.
@@ -12,11 +13,13 @@ pub struct Stock {
 }
 
 impl Stock {
-    /// `None`: there are none for this version, or depmod has not seen them.
+    /// Read the lists. `None`: there are none for this version, or depmod has not seen
+    /// them.
     pub fn of(version: &str) -> Option<Self> {
         Self::at(&Self::directory(version))
     }
 
+    /// Return where a kernel's modules are.
     pub fn directory(version: &str) -> PathBuf {
         Path::new("/lib/modules").join(version)
     }
@@ -39,7 +42,7 @@ impl Stock {
         })
     }
 
-    /// The files to load for `module`, in this order; none if it is built in.
+    /// Return the files to load for `module`, in this order; none if it is built in.
     /// `None`: the kernel does not have it.
     pub fn files(&self, module: &str) -> Option<Vec<PathBuf>> {
         if let Some((path, needs)) = self.modules.get(module) {
@@ -50,14 +53,14 @@ impl Stock {
     }
 }
 
-/// "kernel/drivers/net/net-failover.ko.xz" -> "net_failover"
+/// Return the module's name: "kernel/drivers/net/net-failover.ko.xz" is "net_failover".
 pub fn name_of(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     let name = file.split_once(".ko").map_or(file, |(name, _)| name);
     name.replace('-', "_")
 }
 
-/// Modules as a distribution has them, with `files` in them.
+/// Make modules as a distribution has them, with `files` in them.
 #[cfg(test)]
 pub fn example(dep: &str, builtin: &str, files: &[(&str, &[u8])]) -> (tempfile::TempDir, Stock) {
     let work = tempfile::tempdir().unwrap();

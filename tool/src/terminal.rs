@@ -16,6 +16,7 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 pub struct RawMode(());
 
 impl RawMode {
+    /// Make the terminal raw until this is dropped.
     pub fn enter() -> Result<Self> {
         const WHAT: &str = "cannot set up the terminal";
         let before = termios::tcgetattr(io::stdin()).or_fail(WHAT)?;
@@ -47,7 +48,7 @@ fn restore() {
     }
 }
 
-/// A bug in the tool must not leave the terminal raw.
+/// Let a bug in the tool not leave the terminal raw.
 pub fn restore_on_panic() {
     std::panic::set_hook(Box::new(|panic| {
         restore();

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Write};
 
+/// How something is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     Gzip,
@@ -10,7 +11,7 @@ pub enum Packing {
     Zstd,
 }
 
-/// All of `input`; what `output` refuses ends it.
+/// Unpack all of `input`; what `output` refuses ends it.
 pub fn unpack(packing: Packing, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     match packing {
         Packing::Gzip => {

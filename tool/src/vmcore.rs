@@ -40,6 +40,7 @@ impl Default for Kernel {
 }
 
 impl Kernel {
+    /// Find out what a debugger wants to know, as far as the kernel has come.
     pub fn new(memory: &dyn Memory, info: &Vmcoreinfo) -> Self {
         let mut kernel = Kernel {
             vmcoreinfo: info.text.clone(),
@@ -56,7 +57,7 @@ impl Kernel {
         kernel
     }
 
-    /// A real-time program's memory begins at address 0, for the program.
+    /// Describe a real-time program, whose memory begins at address 0, for the program.
     pub fn of_program(ranges: &[Range]) -> Self {
         let direct_map = match ranges {
             [range] => Some(range.start.wrapping_neg()),
@@ -86,6 +87,7 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Lay the file out: notes, and a segment for each range.
     pub fn new(ranges: &[Range], cpus: usize, kernel: &Kernel) -> Result<Self> {
         const TOO_LARGE: &str = "the memory ranges make no sense";
         let notes = notes(cpus, kernel);
@@ -136,7 +138,7 @@ impl Plan {
         })
     }
 
-    /// Size of the file; holes take no space.
+    /// Return the size of the file in bytes; holes take no space.
     pub fn total(&self) -> u64 {
         self.total
     }

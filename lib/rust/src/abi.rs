@@ -42,6 +42,7 @@ impl Header {
 
 /// What every call's argument has.
 pub trait Argument: Default {
+    /// Return the header, to be filled in.
     fn header(&mut self) -> &mut Header;
 
     /// Make one that is all zero but for the header.

@@ -118,24 +118,27 @@ mod ioctl {
     nix::ioctl_readwrite!(status, MAGIC, 4, Status);
 }
 
+/// Ask why the last call on this open file was refused.
 pub fn error_text(device: &File, argument: &mut ErrorText) -> Result<(), Errno> {
     // SAFETY: the structure is the one the call is defined with, and lives
     // through the call; the same holds for every call below.
     unsafe { ioctl::error(device.as_raw_fd(), argument) }.map(drop)
 }
 
-/// `disk` is the open block device; this fills in its number.
+/// Share a disk. `disk` is the open block device; this fills in its number.
 pub fn add_disk(device: &File, argument: &mut AddDisk, disk: &File) -> Result<(), Errno> {
     argument.fd = disk.as_raw_fd();
     // SAFETY: see error_text(); `disk` stays open through the call as well.
     unsafe { ioctl::add_disk(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Share a network device; its number comes back.
 pub fn add_net(device: &File, argument: &mut AddNet) -> Result<(), Errno> {
     // SAFETY: see error_text().
     unsafe { ioctl::add_net(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Remove a shared device; what `flags` can be is in the header.
 pub fn remove(device: &File, id: u32, flags: u32) -> Result<(), Errno> {
     let mut argument = Remove::new();
     argument.id = id;
@@ -144,6 +147,7 @@ pub fn remove(device: &File, id: u32, flags: u32) -> Result<(), Errno> {
     unsafe { ioctl::remove(device.as_raw_fd(), &argument) }.map(drop)
 }
 
+/// Ask about a device, or with the flag for it about the next one.
 pub fn status(device: &File, argument: &mut Status) -> Result<(), Errno> {
     // SAFETY: see error_text().
     unsafe { ioctl::status(device.as_raw_fd(), argument) }.map(drop)

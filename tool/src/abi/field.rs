@@ -1,6 +1,6 @@
 //! Texts in structures.
 
-/// A C string out of a fixed field; what is no UTF-8 is replaced.
+/// Read a C string out of a fixed field; what is no UTF-8 is replaced.
 pub fn text(field: &[u8]) -> String {
     let end = field.iter().position(|b| *b == 0).unwrap_or(field.len());
     let bytes = field.get(..end).unwrap_or_default();

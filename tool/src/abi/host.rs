@@ -75,21 +75,25 @@ mod ioctl {
     nix::ioctl_write_ptr!(host_priority, MAGIC, 22, HostPriority);
 }
 
+/// Let one of the host's CPUs run on another one's core.
 pub fn host_move(device: &File, argument: &HostMove) -> Result<(), Errno> {
     // SAFETY: the kernel reads the structure, and knows its size by the call's number.
     unsafe { ioctl::host_move(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask for the host's CPUs beside real-time programs.
 pub fn host_cpus(device: &File, argument: &mut HostCpus) -> Result<(), Errno> {
     // SAFETY: the same, and it writes no more than that.
     unsafe { ioctl::host_cpus(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask for the policy, or set it.
 pub fn host_policy(device: &File, argument: &mut HostPolicy) -> Result<(), Errno> {
     // SAFETY: the same.
     unsafe { ioctl::host_policy(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Set up to which priority of programs a CPU's real-time tasks go first.
 pub fn host_priority(device: &File, argument: &HostPriority) -> Result<(), Errno> {
     // SAFETY: the kernel reads the structure, and knows its size by the call's number.
     unsafe { ioctl::host_priority(device.as_raw_fd(), argument) }.map(drop)

@@ -71,6 +71,7 @@ mod ioctl {
     nix::ioctl_readwrite!(error, MAGIC, 0x64, ErrorText);
 }
 
+/// Ask what the module has counted.
 pub fn status(device: &File) -> Result<Status, Errno> {
     let mut argument = Status::new();
     // SAFETY: the structure is the one the call is defined with, and lives
@@ -79,7 +80,7 @@ pub fn status(device: &File) -> Result<Status, Errno> {
     Ok(argument)
 }
 
-/// Fills `tids` with as many as fit; returns how many there are.
+/// Fill `tids` with as many as fit; returns how many there are.
 pub fn tasks(device: &File, tids: &mut [u32]) -> Result<u32, Errno> {
     let mut argument = Tasks::new();
     argument.tids = tids.as_mut_ptr() as u64;
@@ -89,14 +90,14 @@ pub fn tasks(device: &File, tids: &mut [u32]) -> Result<u32, Errno> {
     Ok(argument.count)
 }
 
-/// The caller's next exec is trusted.
+/// Trust the caller's next exec.
 pub fn trust_next(device: &File) -> Result<(), Errno> {
     let mut argument = Trust::new();
     // SAFETY: see status().
     unsafe { ioctl::trust(device.as_raw_fd(), &mut argument) }.map(drop)
 }
 
-/// Why the last call on this open file was refused; empty if that is not known.
+/// Tell why the last call on this open file was refused; empty if that is not known.
 pub fn error_text(device: &File) -> String {
     let mut argument = ErrorText::new();
     // SAFETY: see status().

@@ -26,7 +26,7 @@ macro_rules! fields {
 pub(super) use fields;
 
 impl Layout {
-    /// Against these headers; `None` if the project's are not there.
+    /// Compare with these headers; `None` if the project's are not there.
     pub fn of(headers: &[&str]) -> Option<Self> {
         let candidates = [
             PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../kernel/include/uapi"),
@@ -48,7 +48,7 @@ impl Layout {
         })
     }
 
-    /// The C expression `what` must be `value`.
+    /// Expect that the C expression `what` is `value`.
     pub fn value(&mut self, what: &str, value: u64) {
         self.program.push_str(&format!(
             "printf(\"%llu {what}\\n\", (unsigned long long)({what}));\n"

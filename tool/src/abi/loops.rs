@@ -48,7 +48,7 @@ mod ioctl {
     nix::ioctl_none_bad!(get_free, 0x4C82);
 }
 
-/// The number of a free loop device, made if need be.
+/// Return the number of a free loop device, made if need be.
 pub fn get_free(control: &File) -> Result<u32, Errno> {
     // SAFETY: the call has no argument.
     let number = unsafe { ioctl::get_free(control.as_raw_fd()) }?;
@@ -79,8 +79,8 @@ pub fn configure(
     unsafe { ioctl::configure(device.as_raw_fd(), &config) }.map(drop)
 }
 
-/// flock(2), without waiting. It holds until the last user of this open file has
-/// gone, and a loop device is one.
+/// Take a lock by flock(2), without waiting. It holds until the last user of this open file
+/// has gone, and a loop device is one.
 pub fn lock(file: &File, exclusive: bool) -> Result<(), Errno> {
     let how = match exclusive {
         true => libc::LOCK_EX,

@@ -58,13 +58,14 @@ mod ioctl {
     nix::ioctl_write_ptr!(describe, MAGIC, 24, Describe);
 }
 
+/// Ask what the description of a loaded partition's platform must say.
 pub fn platform(device: &File, argument: &mut Platform) -> Result<(), Errno> {
     // SAFETY: the structure is the one the call is defined with, and lives
     // through the call.
     unsafe { ioctl::platform(device.as_raw_fd(), argument) }.map(drop)
 }
 
-/// This fills in the pointer and the size.
+/// Hand a description over. This fills in the pointer and the size.
 pub fn describe(device: &File, argument: &mut Describe, description: &[u8]) -> Result<(), Errno> {
     argument.description = description.as_ptr() as u64;
     argument.size = u32::try_from(description.len()).map_err(|_| Errno::E2BIG)?;

@@ -58,7 +58,7 @@ pub unsafe trait Argument: Sized {
     /// The version of the interface that the structure belongs to.
     const VERSION: u32 = ABI_VERSION;
 
-    /// All zero but for the header.
+    /// Make one that is all zero but for the header.
     fn new() -> Self {
         // SAFETY: the trait's contract: all zero is valid for integers.
         let mut argument: Self = unsafe { std::mem::zeroed() };
@@ -351,18 +351,21 @@ pub enum TargetCall {
     Destroy,
 }
 
+/// Ask what KLoader and this machine can do.
 pub fn info(device: &File, argument: &mut Info) -> Result<(), Errno> {
     // SAFETY: the structure is the one the call is defined with, and lives
     // through the call; the same holds for every call below.
     unsafe { ioctl::info(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask why the last call on this open file was refused.
 pub fn error_text(device: &File, argument: &mut ErrorText) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::error(device.as_raw_fd(), argument) }.map(drop)
 }
 
-/// `cpus` are the logical CPU numbers; this fills in the pointer and count.
+/// Make a partition. `cpus` are the logical CPU numbers; this fills in the pointer and
+/// count.
 pub fn create(device: &File, argument: &mut Create, cpus: &[u32]) -> Result<(), Errno> {
     argument.cpus = cpus.as_ptr() as u64;
     argument.cpu_count = u32::try_from(cpus.len()).map_err(|_| Errno::E2BIG)?;
@@ -370,6 +373,7 @@ pub fn create(device: &File, argument: &mut Create, cpus: &[u32]) -> Result<(), 
     unsafe { ioctl::create(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Load a partition's kernel, initrd and command line.
 pub fn load(
     device: &File,
     id: u32,
@@ -387,6 +391,7 @@ pub fn load(
     unsafe { ioctl::load(device.as_raw_fd(), &argument) }.map(drop)
 }
 
+/// Make one of the calls that name a partition and flags only.
 pub fn target(device: &File, call: TargetCall, id: u32, flags: u32) -> Result<(), Errno> {
     let mut argument = Target::new();
     argument.id = id;
@@ -404,51 +409,61 @@ pub fn target(device: &File, call: TargetCall, id: u32, flags: u32) -> Result<()
     .map(drop)
 }
 
+/// Give a partition a PCIe device; it comes back when the partition is destroyed.
 pub fn pci(device: &File, argument: &Pci) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::pci(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask about a partition, or with the flag for it about the next one.
 pub fn status(device: &File, argument: &mut Status) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::status(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask about a real-time partition.
 pub fn rt(device: &File, argument: &mut RtStatus) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask how late a real-time partition's interrupts were.
 pub fn rt_latency(device: &File, argument: &mut RtLatency) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt_latency(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Let a real-time partition share another CPU.
 pub fn rt_move(device: &File, argument: &RtMove) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt_move(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Give a real-time partition another priority.
 pub fn rt_priority(device: &File, argument: &RtPriority) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt_priority(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask for the interrupts that the layer has passed on, by vector.
 pub fn rt_vectors(device: &File, argument: &mut RtVectors) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt_vectors(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Ask whether a real-time partition's memory is as its image has it.
 pub fn rt_check(device: &File, argument: &mut RtCheck) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::rt_check(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Sleep until a partition's count of events differs from the given one.
 pub fn wait(device: &File, argument: &mut Wait) -> Result<(), Errno> {
     // SAFETY: see info().
     unsafe { ioctl::wait(device.as_raw_fd(), argument) }.map(drop)
 }
 
+/// Open a partition's console.
 pub fn console(device: &File, id: u32) -> Result<File, Errno> {
     let mut argument = Target::new();
     argument.id = id;
@@ -457,6 +472,7 @@ pub fn console(device: &File, id: u32) -> Result<File, Errno> {
     Ok(adopt(fd))
 }
 
+/// Open a partition's memory, to be read only.
 pub fn memory(device: &File, id: u32) -> Result<File, Errno> {
     let mut argument = Target::new();
     argument.id = id;

@@ -14,7 +14,7 @@ extern "C" fn remember(signal: i32) {
     let _ = PENDING.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// From now on SIGINT, SIGTERM, SIGHUP and SIGQUIT are only remembered.
+/// Make SIGINT, SIGTERM, SIGHUP and SIGQUIT be only remembered from now on.
 pub fn catch_signals() {
     let action = SigAction::new(
         SigHandler::Handler(remember),
@@ -40,7 +40,7 @@ pub fn catch_signals() {
     }
 }
 
-/// The first signal that arrived, if any.
+/// Return the first signal that arrived, if any.
 pub fn pending_signal() -> Option<i32> {
     match PENDING.load(Ordering::Relaxed) {
         0 => None,

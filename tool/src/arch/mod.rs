@@ -18,11 +18,14 @@ use crate::kernel_image::KernelImage;
 pub use aarch64::AARCH64;
 pub use x86_64::X86_64;
 
+/// The architecture that this tool is compiled for.
 #[cfg(target_arch = "aarch64")]
 pub static NATIVE: &Architecture = &AARCH64;
+/// The architecture that this tool is compiled for.
 #[cfg(target_arch = "x86_64")]
 pub static NATIVE: &Architecture = &X86_64;
 
+/// All that the tool knows, to be tested on each of them.
 pub static ALL: [&Architecture; 2] = [&X86_64, &AARCH64];
 
 type Describe = fn(&Platform, &str) -> Result<Description, String>;
@@ -35,6 +38,7 @@ pub struct Without {
     pub pci: Option<&'static str>,
 }
 
+/// What differs between architectures.
 pub struct Architecture {
     pub name: &'static str,
     pub name_with_article: &'static str,

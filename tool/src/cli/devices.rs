@@ -30,6 +30,7 @@ pub struct Share {
 }
 
 impl Share {
+    /// Return all that shall be shared.
     pub fn wanted(&self) -> Wanted {
         Wanted {
             disks: self.disks.clone(),

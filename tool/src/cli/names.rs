@@ -9,12 +9,13 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use crate::ikc::view::View;
 use crate::name::HOST;
 
-/// Partitions of this host.
+/// Complete to partitions of this host.
 pub fn partitions() -> ArgValueCandidates {
     ArgValueCandidates::new(|| candidates(entries(Path::new("/sys/class/shimos"))))
 }
 
-/// Partitions of this host, and those that have a file which `start` can make them from.
+/// Complete to partitions of this host, and those that have a file which `start` can make
+/// them from.
 pub fn startable() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let mut names = entries(Path::new("/sys/class/shimos"));
@@ -23,7 +24,7 @@ pub fn startable() -> ArgValueCandidates {
     })
 }
 
-/// Kernels that this one can talk to.
+/// Complete to kernels that this one can talk to.
 pub fn kernels() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let view = View::read().ok();
@@ -36,7 +37,7 @@ pub fn kernels() -> ArgValueCandidates {
     })
 }
 
-/// Bridges of this kernel, and what `--net` has for none.
+/// Complete to bridges of this kernel, and what `--net` has for none.
 pub fn bridges() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let interfaces = Path::new("/sys/class/net");
@@ -47,7 +48,7 @@ pub fn bridges() -> ArgValueCandidates {
     })
 }
 
-/// PCI devices, as `--pci` takes them.
+/// Complete to PCI devices, as `--pci` takes them.
 pub fn pci_devices() -> ArgValueCandidates {
     ArgValueCandidates::new(|| candidates(entries(Path::new("/sys/bus/pci/devices"))))
 }

@@ -11,6 +11,7 @@ use crate::cpulist;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList(pub Vec<u32>);
 
+/// Reads a list of CPUs as one value.
 #[derive(Clone)]
 pub struct CpuListParser;
 
@@ -28,7 +29,7 @@ impl TypedValueParser for CpuListParser {
     }
 }
 
-/// How many CPUs; a list of them has an option of its own.
+/// Read how many CPUs; a list of them has an option of its own.
 pub fn cpu_count(text: &str) -> Result<u32, String> {
     match (text.parse(), cpulist::parse(text)) {
         (Ok(0), _) => Err("a partition has at least one CPU".into()),
@@ -40,7 +41,7 @@ pub fn cpu_count(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A real-time program's, within KLoader's limits.
+/// Read a real-time program's priority, within KLoader's limits.
 pub fn priority() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32)
         .range(i64::from(abi::RT_MIN_PRIORITY)..=i64::from(abi::RT_MAX_PRIORITY))
@@ -53,17 +54,20 @@ pub struct Picture {
     pub format: Format,
 }
 
+/// How a picture is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     Svg,
     Png,
 }
 
+/// Read the name of a picture's file.
 pub fn picture() -> impl TypedValueParser<Value = Picture> {
     PathBufValueParser::new().try_map(Picture::new)
 }
 
 impl Picture {
+    /// Find the format by the name's end, which must be `.svg` or `.png`.
     pub fn new(file: PathBuf) -> Result<Self, String> {
         let extension = file.extension().unwrap_or_default();
         let format = match extension.to_ascii_lowercase().as_encoded_bytes() {
@@ -79,15 +83,17 @@ impl Picture {
     }
 }
 
-/// The same, or 0 for none.
+/// Read the same, or 0 for none.
 pub fn priority_or_none() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32).range(0..=i64::from(abi::RT_MAX_PRIORITY))
 }
 
+/// The byte that ends `shimos console`; `None`: no byte does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DetachKey(pub Option<u8>);
 
 impl DetachKey {
+    /// Name the key as a user does: `Ctrl-]`; `None`: there is none.
     pub fn shown(self) -> Option<String> {
         let key = self.0?;
         Some(match key {
@@ -98,6 +104,7 @@ impl DetachKey {
     }
 }
 
+/// Read a key: `^]`, a character, or `none`. The error says what it can be.
 pub fn detach_key(text: &str) -> Result<DetachKey, String> {
     let key = match text.as_bytes() {
         b"none" => None,

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::output;
 use crate::progress::Progress;
 
+/// Share disks and networks with another kernel, and print what it got.
 pub fn run(args: &cli::Attach) -> Result<()> {
     let user = User::find(&args.name)?;
     let Some(sharing) = Sharing::open(&args.share.wanted())? else {

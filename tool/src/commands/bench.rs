@@ -12,7 +12,7 @@ use crate::output::shown;
 /// What is run, in the tree.
 const SCRIPT: &str = "bench/run";
 
-/// Returns only if that failed.
+/// Become `bench/run` of the source tree; returns only if that failed.
 pub fn run(args: &cli::Bench) -> Result<()> {
     let here = env::current_dir().or_fail("cannot tell the current directory")?;
     let script = find(args.source.as_deref(), &here)?;

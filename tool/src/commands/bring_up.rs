@@ -31,6 +31,7 @@ pub enum Ready {
     Failed(Failure),
 }
 
+/// Why a kernel did not come up, and the end of what it said.
 #[derive(Debug)]
 pub struct Failure {
     why: String,
@@ -54,7 +55,7 @@ impl Failure {
         Error::new(format!("'{name}' {}", self.why))
     }
 
-    /// The command that shows all of it.
+    /// Return the command that shows all of it.
     pub fn logs(&self, name: &str) -> String {
         match self.kind {
             Kind::Linux => format!("shimos logs {name}"),
@@ -63,7 +64,7 @@ impl Failure {
     }
 }
 
-/// START and wait until it runs. A signal kills it again.
+/// Start it and wait until it runs. A signal kills it again.
 pub fn bring_up(
     device: &dyn Device,
     id: u32,

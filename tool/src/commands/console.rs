@@ -35,6 +35,7 @@ enum End {
     PartitionEnded,
 }
 
+/// Connect the terminal, or a pipe, until the key, the partition's end or the time is up.
 pub fn run(device: &dyn Device, args: &cli::Console) -> Result<()> {
     let status = lookup::find(device, &args.name)?;
     let console = open(device, &status)?;
@@ -271,7 +272,7 @@ fn is_temporary(error: &io::Error) -> bool {
     )
 }
 
-/// The last lines that it still holds, or none: for when there is something worse to
+/// Return the last lines that it still holds, or none: for when there is something worse to
 /// report.
 pub fn tail(device: &dyn Device, status: &Status, count: usize) -> Vec<String> {
     let mut data = Vec::new();

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::progress::Progress;
 use crate::{interrupt, output};
 
+/// Take a device back from the kernel that has it.
 pub fn run(args: &cli::Detach) -> Result<()> {
     let status = detach(&Node::open()?, &System::real(), args)?;
     output::line(format_args!(

@@ -7,6 +7,7 @@ use crate::devices::{all, view};
 use crate::error::Result;
 use crate::output;
 
+/// Print the devices that this kernel shares.
 pub fn run(args: &cli::Json) -> Result<()> {
     let list = all(&Node::open()?).or_refuse("cannot list the shared devices")?;
     match args.json {

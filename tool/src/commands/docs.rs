@@ -23,6 +23,7 @@ pub fn complete() {
         .complete();
 }
 
+/// Print what makes a shell complete the tool's words.
 pub fn completions(shell: Shell) -> Result<()> {
     let mut text = Vec::new();
     let shells = Shells::builtins();
@@ -41,7 +42,7 @@ pub fn completions(shell: Shell) -> Result<()> {
 /// What shimos.toml(5) is made of: its keys are compared with those that the tool knows.
 const PARTITION_FILES: &str = include_str!("../../../docs/configuration.md");
 
-/// One page for the tool, one for each command, and one for partition files.
+/// Write one page for the tool, one for each command, and one for partition files.
 pub fn man(directory: &Path) -> Result<()> {
     let cannot_write = || format!("cannot write to {}", directory.display());
     std::fs::create_dir_all(directory)

@@ -27,6 +27,7 @@ struct Report {
     kernel_mode: report::Report,
 }
 
+/// Check everything, and fail if something that is needed is missing.
 pub fn run(args: &cli::Json) -> Result<()> {
     let host = Host::new("/");
     let mut checks = vec![root()];

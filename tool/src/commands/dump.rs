@@ -17,6 +17,7 @@ use crate::progress::Progress;
 use crate::size;
 use crate::vmcore::{Kernel, Plan};
 
+/// Write a partition's memory into a file, as an ELF core.
 pub fn run(device: &dyn Device, args: &cli::Dump) -> Result<()> {
     let status = lookup::find(device, &args.name)?;
     let memory = log::open(device, &status)?;

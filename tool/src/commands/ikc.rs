@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::ikc::view::View;
 use crate::output;
 
+/// Print who is there, all queues, and the shared area.
 pub fn run(args: &cli::Json) -> Result<()> {
     let view = View::read()?;
     if args.json {

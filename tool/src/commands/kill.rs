@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::lookup::{self, OrRefuse};
 use crate::output;
 
+/// End partitions at once; an error at one does not keep the others from their turn.
 pub fn run(device: &dyn Device, args: &cli::Names) -> Result<()> {
     each(&args.names, |name| {
         let status = lookup::find(device, name)?;

@@ -15,6 +15,7 @@ use crate::{interrupt, output};
 /// How often to look for new lines.
 const PERIOD: Duration = Duration::from_millis(250);
 
+/// Print a partition's kernel log, or what its console has kept.
 pub fn run(device: &dyn Device, args: &cli::Logs, verbose: bool) -> Result<()> {
     let status = lookup::find(device, &args.name)?;
     if args.console {

@@ -10,6 +10,7 @@ use crate::output::{self, printable};
 use crate::partition_json::Partition;
 use crate::{duration, size};
 
+/// Print all partitions.
 pub fn run(device: &dyn Device, args: &cli::Ls) -> Result<()> {
     let list = device::all(device).or_refuse("cannot list the partitions")?;
     if args.quiet {
@@ -50,7 +51,8 @@ fn table(list: &[Status]) -> String {
     output::table(&rows)
 }
 
-/// "6.1.0-50-cloud-amd64 (debian-kernel@…) #1 SMP …" -> the version alone.
+/// Cut a text to its first word: "6.1.0-50-cloud-amd64 (debian-kernel@…) #1 SMP …" to the
+/// version.
 pub fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }

@@ -13,6 +13,7 @@ use crate::{interrupt, output};
 /// For how long loads are counted.
 const BETWEEN: Duration = Duration::from_millis(300);
 
+/// Look twice, and draw the machine.
 pub fn run(json: bool) -> Result<()> {
     let mut source = Source::open()?;
     let before = source.read()?;

@@ -37,6 +37,7 @@ struct Report {
     round_trip: Option<Summary>,
 }
 
+/// Send for some time, then measure round trips; an error if something was lost.
 pub fn run(args: &cli::Perf) -> Result<()> {
     let mut echo = Echo::connect(&args.name, args.size, args.timeout)?;
     let mut report = stream(&mut echo, args)?;

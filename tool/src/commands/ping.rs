@@ -28,6 +28,7 @@ struct Statistics {
     saved: u64,
 }
 
+/// Measure round trips, one after the other.
 pub fn run(args: &cli::Ping) -> Result<()> {
     let mut echo = Echo::connect(&args.name, args.size, args.timeout)?;
     // Each message has its line, but not in JSON, and not if they come in masses.

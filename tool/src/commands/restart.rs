@@ -10,6 +10,7 @@ use crate::device::{Device, Kind, State, Status};
 use crate::error::{Error, Result};
 use crate::{interrupt, kernel_cmdline, lookup, output};
 
+/// Stop partitions and start them again with what they had.
 pub fn run(device: &dyn Device, args: &cli::Restart) -> Result<()> {
     each(&args.names.names, |name| restart(device, args, name))
 }

@@ -15,6 +15,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::{cpulist, pci, size};
 
+/// Remove partitions; running ones by force only.
 pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
     each(&args.names.names, |name| {
         interrupt::check()?;
@@ -51,6 +52,7 @@ fn given_back(status: &Status, devices: Vec<String>) -> String {
     )
 }
 
+/// Give a partition's CPUs and memory back, and clear away its disks' limits.
 pub fn destroy(device: &dyn Device, status: &Status) -> Result<()> {
     let name = &status.name;
     Progress::spinner(format!("{name}: giving CPUs and memory back"))

@@ -23,6 +23,7 @@ use crate::ikc::latency;
 use crate::lookup::{self, OrRefuse};
 use crate::output;
 
+/// Print who shares which CPU, or do one of the commands below `rt`.
 pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
     match &args.more {
         None => list(device, &args.list),

@@ -29,6 +29,8 @@ use crate::{cpulist, interrupt, pci, size};
 use images::Images;
 use wish::{Limits, Wish};
 
+/// Make a partition, load and start it, and wait until it is up; nothing is left if that
+/// fails.
 pub fn run(device: &dyn Device, args: &cli::Run, verbose: bool) -> Result<()> {
     run_on(NATIVE, device, args, verbose)
 }
@@ -226,7 +228,7 @@ struct Json<'a> {
     devices: &'a [devices::Status],
 }
 
-/// The one line that says that it works.
+/// Print the one line that says that it works.
 pub fn report(status: &Status, devices: &[devices::Status], json: bool) -> Result<()> {
     if json {
         return output::json(&Json {

@@ -21,6 +21,7 @@ use crate::{duration, pci, size};
 /// The agent's heart beats once a second.
 const SILENCE: Duration = Duration::from_secs(3);
 
+/// Print all that is known of a partition.
 pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
     // Without a name main() shows the map, which needs no KLoader.
     let status = lookup::find(device, args.name.as_deref().unwrap_or_default())?;
@@ -150,7 +151,7 @@ fn watching(s: &Status) -> String {
     text
 }
 
-/// All that shall watch it, whether or not they can just now.
+/// Return all that shall watch it, whether or not they can just now.
 pub fn watchers<'a>(status: &Status, all: &'a [Status]) -> Vec<&'a Status> {
     all.iter().filter(|s| s.watch == status.name).collect()
 }
@@ -169,14 +170,15 @@ fn has_agent(status: &Status) -> bool {
     status.kind == Kind::Linux && status.agent != 0
 }
 
-/// Seconds since the last heartbeat of a partition that should have one.
+/// Return the seconds since the last heartbeat of a partition that should have one.
 pub fn silent_for(status: &Status) -> Option<u64> {
     let silence = Duration::from_nanos(status.silent_ns);
     let beats = has_agent(status) && status.state == State::Running;
     (beats && silence > SILENCE).then_some(silence.as_secs())
 }
 
-/// How long it took until it was ready, if it is; a real-time program has little to do.
+/// Return how long it took until it was ready, if it is; a real-time program has little to
+/// do.
 pub fn boot_time(status: &Status) -> Option<String> {
     let time = Duration::from_nanos(status.boot_ns);
     (status.boot_ns != 0).then(|| match status.kind {

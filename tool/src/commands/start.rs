@@ -12,6 +12,8 @@ use crate::{interrupt, name, output};
 /// Where the settings of partitions are: NAME.toml.
 const SETTINGS: &str = "/etc/shimos";
 
+/// Start partitions, made from their files if they are not there, and wait until they are
+/// up.
 pub fn run(device: &dyn Device, args: &cli::Start, verbose: bool) -> Result<()> {
     each(&args.names, |name| {
         start(device, args, name, Path::new(SETTINGS), verbose)

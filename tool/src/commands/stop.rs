@@ -10,6 +10,7 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::{duration, lookup, output, waiting};
 
+/// Ask partitions to power off, and kill those that do not in time.
 pub fn run(device: &dyn Device, args: &cli::Stop) -> Result<()> {
     each(&args.names.names, |name| {
         let status = lookup::find(device, name)?;

@@ -14,7 +14,7 @@ use crate::{interrupt, output};
 
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// Whoever reads no terminal gets one table.
+/// Show who does how much, again and again. Whoever reads no terminal gets one table.
 pub fn run(args: &cli::Top) -> Result<()> {
     let interval = args.interval.max(SHORTEST);
     let once = args.once || args.json || !io::stdout().is_terminal();

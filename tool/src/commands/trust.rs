@@ -17,7 +17,7 @@ use crate::kml::program::{self, Caller, NotRun};
 use crate::kml::{self, caller};
 use crate::output::{self, printable};
 
-/// Returns only if that failed.
+/// Become the program, in kernel mode; returns only if that failed.
 pub fn run(args: &cli::TrustRun) -> Result<()> {
     let not_run = become_program(args);
     match not_run.error {
@@ -79,6 +79,7 @@ struct Known {
     retries: u64,
 }
 
+/// Print what runs in kernel mode, and what the module has counted.
 pub fn status(args: &cli::Json) -> Result<()> {
     kml::available(NATIVE)?;
     let status = look(&System::real())?;

@@ -22,6 +22,7 @@ const FOREVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 /// may be held by another kernel's disk for a while.
 const START_AGAIN: Duration = Duration::from_secs(30);
 
+/// Wait until a partition ends; an error if it ends badly, or not in time.
 pub fn run(device: &dyn Device, args: &cli::Wait) -> Result<()> {
     let status = lookup::find(device, &args.name)?;
     if matches!(status.state, State::Created | State::Loaded) {

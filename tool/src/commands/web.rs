@@ -8,7 +8,7 @@ use crate::machine::snapshot::Source;
 use crate::output;
 use crate::web::Server;
 
-/// Until a signal ends it.
+/// Serve the page until a signal ends it.
 pub fn run(args: &cli::Web) -> Result<()> {
     let mut source = Source::open()?;
     let server = Server::bind(SocketAddr::new(args.bind, args.port))?;

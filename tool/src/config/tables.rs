@@ -25,6 +25,7 @@ pub struct Disk {
 }
 
 impl Disk {
+    /// Return the disk; the error names the key that is wrong.
     pub fn spec(&self) -> Result<spec::Disk, String> {
         if self.path.as_os_str().is_empty() {
             return Err("the path is empty".into());
@@ -59,6 +60,7 @@ pub struct Net {
 }
 
 impl Net {
+    /// Return the network device; the error names the key that is wrong.
     pub fn spec(&self) -> Result<spec::Net, String> {
         if self.bridge.is_some() == self.p2p {
             return Err(
@@ -88,6 +90,7 @@ pub struct Pci {
 }
 
 impl Pci {
+    /// Return the device's address; the error says what is wrong with it.
     pub fn spec(&self) -> Result<pci::Address, String> {
         pci::parse(&self.address)
     }

@@ -22,7 +22,7 @@ pub enum HostPolicy {
 }
 
 impl HostPolicy {
-    /// The one of a number. The interface's version says that there are no others.
+    /// Return the one of a number. The interface's version says that there are no others.
     pub fn of(number: u32) -> Self {
         let known = Self::value_variants().get(number as usize).copied();
         known.unwrap_or(Self::UserOnly)

@@ -23,6 +23,7 @@ pub struct Disk {
 }
 
 impl Disk {
+    /// Open a disk for its user; the error says why it cannot be shared, and who uses it.
     pub fn open(system: &System, spec: &spec::Disk, shared: &[Status]) -> Result<Self> {
         let metadata = look(&spec.path)?;
         let opened = match metadata.file_type() {
@@ -39,7 +40,7 @@ impl Disk {
         })
     }
 
-    /// For the back end, whose field has its limits: the end tells more.
+    /// Return its name for the back end, whose field has its limits: the end tells more.
     pub fn kernel_name(&self) -> String {
         shortened(&self.spec.name(), NAME_LEN - 1)
     }
@@ -147,7 +148,7 @@ fn fit(system: &System, spec: &spec::Disk, number: Number) -> Result<()> {
     Ok(())
 }
 
-/// How to ask for a disk that can only be read.
+/// Tell how to ask for a disk that can only be read.
 pub fn read_only_hint(spec: &spec::Disk) -> String {
     format!("share it for reading only: {},ro", spec.path.display())
 }
@@ -159,6 +160,7 @@ fn all_only_read(spec: &spec::Disk, number: Number, shared: &[Status]) -> bool {
     spec.read_only && its.peek().is_some() && its.all(|s| s.read_only)
 }
 
+/// Make the error of a disk that somebody uses, and say who if that can be found out.
 pub fn in_use(system: &System, number: Number, shared: &[Status]) -> Error {
     match usage::of(system, number, shared) {
         Some(users) => Error::new(format!("it is in use: {users}")),
@@ -167,6 +169,7 @@ pub fn in_use(system: &System, number: Number, shared: &[Status]) -> Error {
     .hint("two kernels that write to one disk destroy what is on it: release it there first")
 }
 
+/// Open a file or device, to be written unless `read_only`.
 pub fn open(path: &Path, read_only: bool, flags: OFlag) -> io::Result<File> {
     OpenOptions::new()
         .read(true)

@@ -7,6 +7,7 @@ use super::system::{Number, System};
 use super::{Kind, Status, image, usage};
 use crate::error::{Error, Result};
 
+/// What a user calls a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     /// The path of the disk or of its image.
@@ -16,7 +17,7 @@ pub enum Which {
     Id(u32),
 }
 
-/// The device of `user`, or an error that lists those there are.
+/// Find the device of `user`, or fail with an error that lists those there are.
 pub fn find(system: &System, list: &[Status], user: &str, which: &Which) -> Result<Status> {
     let its: Vec<&Status> = list.iter().filter(|s| s.user_name == user).collect();
     let found = match which {

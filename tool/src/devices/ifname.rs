@@ -5,7 +5,7 @@ use crate::abi::devices::IFNAME_LEN;
 const PREFIX: &str = "shm-";
 const NUMBER: &str = "%d";
 
-/// Is `name` one that the kernel takes?
+/// Check that `name` is one that the kernel takes.
 pub fn check(name: &str) -> Result<(), String> {
     if name.is_empty() || name == "." || name == ".." {
         return Err("that is no name of an interface".into());
@@ -23,7 +23,7 @@ pub fn check(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The same, where one `%d` stands for the first number that is free.
+/// Check the same, where one `%d` stands for the first number that is free.
 pub fn check_pattern(name: &str) -> Result<(), String> {
     match name.split_once(NUMBER) {
         Some((before, after)) if !after.contains('%') => {
@@ -39,7 +39,7 @@ pub fn check_pattern(name: &str) -> Result<(), String> {
     }
 }
 
-/// For the device that kernel `user` gets: "shm-web%d".
+/// Make the name for the device that kernel `user` gets: "shm-web%d".
 pub fn default_for(user: &str) -> String {
     let room = IFNAME_LEN - 1 - PREFIX.len() - "999".len();
     // Names of kernels are ASCII; another kernel's table need not be.

@@ -22,7 +22,7 @@ const SECTOR: u64 = 512;
 /// Others may take the free loop device before we do.
 const TRIES: usize = 50;
 
-/// The loop device of the file, open.
+/// Open a loop device of the file.
 pub fn open(
     system: &System,
     spec: &spec::Disk,
@@ -130,7 +130,7 @@ fn conflict(
     None
 }
 
-/// Is the file of that path the one that `metadata` is of?
+/// Tell whether the file of that path is the one that `metadata` is of.
 pub fn is_file(path: &str, metadata: &Metadata) -> bool {
     let other = fs::metadata(path);
     other.is_ok_and(|m| (m.dev(), m.ino()) == (metadata.dev(), metadata.ino()))

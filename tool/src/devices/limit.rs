@@ -21,7 +21,7 @@ const PARENT: u32 = 2;
 /// A new thread cannot be moved before it has run for the first time.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Can there be limits at all?
+/// Check that there can be limits at all.
 pub fn check(system: &System) -> Result<()> {
     let Some(controllers) = system.read(format!("{CGROUPS}/cgroup.controllers")) else {
         return Err(Error::new(

@@ -22,6 +22,7 @@ use serde::{Serialize, Serializer};
 
 use crate::device::{Outcome, Refusal};
 
+/// What is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -31,6 +32,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Return its word, for tables and JSON.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Disk => "disk",
@@ -46,6 +48,7 @@ impl fmt::Display for Kind {
     }
 }
 
+/// How far its user has come with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -62,6 +65,7 @@ pub enum State {
 }
 
 impl State {
+    /// Read the back end's number.
     pub fn from_raw(raw: u32) -> Self {
         match raw {
             0 => State::Waiting,
@@ -73,6 +77,7 @@ impl State {
         }
     }
 
+    /// Return its word, for tables and JSON.
     pub fn name(self) -> &'static str {
         match self {
             State::Waiting => "waiting",
@@ -151,6 +156,7 @@ pub struct Status {
     pub counters: Counters,
 }
 
+/// A disk to be shared.
 pub struct AddDisk<'a> {
     /// Number of the kernel in IKC.
     pub user: u32,
@@ -162,6 +168,7 @@ pub struct AddDisk<'a> {
     pub name: &'a str,
 }
 
+/// A network device to be shared.
 #[derive(Clone, Copy, Debug)]
 pub struct AddNet<'a> {
     pub user: u32,
@@ -177,17 +184,19 @@ pub struct AddNet<'a> {
 
 /// The back end.
 pub trait Devices {
-    /// The new device's number, never used again.
+    /// Share a disk; returns the new device's number, never used again.
     fn add_disk(&self, disk: &AddDisk<'_>) -> Outcome<u32>;
+    /// Share a network device; returns its number, never used again.
     fn add_net(&self, net: &AddNet<'_>) -> Outcome<u32>;
-    /// `EBUSY`: it is in use there, and not forced.
+    /// Remove a device. `EBUSY`: it is in use there, and not forced.
     fn remove(&self, id: u32, force: bool) -> Outcome<()>;
+    /// Ask about a device.
     fn status(&self, id: u32) -> Outcome<Status>;
-    /// The device with the lowest number above `id`.
+    /// Ask about the device with the lowest number above `id`; `None`: there is none.
     fn next(&self, id: u32) -> Outcome<Option<Status>>;
 }
 
-/// All devices, oldest first.
+/// List all devices, oldest first.
 pub fn all(devices: &dyn Devices) -> Outcome<Vec<Status>> {
     let mut list = Vec::new();
     let mut last = 0;
@@ -201,7 +210,7 @@ pub fn all(devices: &dyn Devices) -> Outcome<Vec<Status>> {
     Ok(list)
 }
 
-/// What the back end said, or what the error number means with it.
+/// Return what the back end said, or what the error number means with it.
 pub fn refusal_text(refusal: &Refusal) -> String {
     use nix::errno::Errno;
     if !refusal.text.is_empty() {

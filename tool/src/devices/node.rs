@@ -13,9 +13,12 @@ use crate::abi::{Argument as _, text};
 use crate::device::{Outcome, Refusal};
 use crate::error::{Error, Result, io_text};
 
+/// The back end's device.
 pub const PATH: &str = "/dev/shimos-devices";
+/// The module that has it.
 pub const MODULE: &str = "shimos_backend";
 
+/// The back end, opened.
 pub struct Node {
     file: File,
 }
@@ -32,11 +35,12 @@ impl Node {
         }
     }
 
-    /// For whom it is a detail only: nothing if the module is not loaded.
+    /// Open it for whom it is a detail only: nothing if the module is not loaded.
     pub fn open_if_there() -> Option<Self> {
         Self::try_open().ok()
     }
 
+    /// Open it, with the system's error if that fails.
     pub fn try_open() -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(PATH)?;
         Ok(Self { file })

@@ -23,7 +23,7 @@ pub struct User {
 }
 
 impl User {
-    /// The kernel of that name, out of the table that all kernels share.
+    /// Find the kernel of that name in the table that all kernels share.
     pub fn find(name: &str) -> Result<Self> {
         let kernel = shimos_ikc::Device::open()?.find(name)?;
         Ok(User {
@@ -33,6 +33,7 @@ impl User {
     }
 }
 
+/// What one command shares, all of it opened.
 pub struct Sharing {
     devices: Box<dyn Devices>,
     system: System,
@@ -51,6 +52,8 @@ impl Sharing {
         Self::with(node, System::real(), wanted).map(Some)
     }
 
+    /// Check and open all that is wanted; the first problem is the error, and nothing is
+    /// shared then.
     pub fn with(devices: Box<dyn Devices>, system: System, wanted: &Wanted) -> Result<Self> {
         if wanted.disks.iter().any(|d| !d.limit.is_none()) {
             limit::check(&system)?;
@@ -92,7 +95,7 @@ impl Sharing {
         }
     }
 
-    /// How they are now.
+    /// Ask how they are now.
     pub fn latest(&self, list: Vec<Status>) -> Vec<Status> {
         let now = |old: Status| self.devices.status(old.id).unwrap_or(old);
         list.into_iter().map(now).collect()
@@ -236,6 +239,7 @@ fn check_net(system: &System, net: &Net) -> Result<()> {
     }
 }
 
+/// Make an error of what the back end refused.
 pub fn refused(what: &str, refusal: &Refusal) -> Error {
     let error = Error::new(format!("{what}: {}", refusal_text(refusal)));
     match refusal.errno {
@@ -246,8 +250,10 @@ pub fn refused(what: &str, refusal: &Refusal) -> Error {
     }
 }
 
+/// From the back end's refusals to errors.
 pub trait OrRefuse<T> {
-    /// `what`: the sentence's beginning, "cannot share '/dev/vdb'".
+    /// Turn a refusal into an error. `what`: the sentence's beginning, "cannot share
+    /// '/dev/vdb'".
     fn or_refuse(self, what: impl fmt::Display) -> Result<T>;
 }
 

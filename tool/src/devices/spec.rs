@@ -12,6 +12,7 @@ const MIN_MTU: u16 = 68;
 /// The word for "no bridge".
 const POINT_TO_POINT: &str = "p2p";
 
+/// A disk as the user wants to share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
     /// A block device or a file.
@@ -25,7 +26,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// All of it, without limits.
+    /// Take all of it, without limits.
     pub fn new(path: &Path) -> Self {
         Disk {
             path: path.into(),
@@ -60,7 +61,7 @@ impl Disk {
         Ok(())
     }
 
-    /// The path as it was written.
+    /// Return the path as it was written.
     pub fn name(&self) -> String {
         self.path.display().to_string()
     }
@@ -76,11 +77,13 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// Tell whether nothing is limited.
     pub fn is_none(self) -> bool {
         self == Limit::default()
     }
 }
 
+/// A network device as the user wants to share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Net {
     /// `None`: a device of its own, in no bridge.
@@ -95,7 +98,8 @@ pub struct Net {
 }
 
 impl Net {
-    /// In a bridge, or point to point.
+    /// Make one in a bridge, or point to point; the error says what is wrong with the
+    /// bridge's name.
     pub fn new(bridge: Option<&str>) -> Result<Self, String> {
         if let Some(name) = bridge {
             ifname::check(name).map_err(|why| format!("bridge '{name}': {why}"))?;
@@ -140,12 +144,13 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Tell whether nothing shall be shared.
     pub fn is_empty(&self) -> bool {
         self.disks.is_empty() && self.nets.is_empty()
     }
 }
 
-/// For clap.
+/// Read a disk, for clap. The error names the key that is wrong.
 pub fn disk(text: &str) -> Result<Disk, String> {
     let mut words = text.split(',');
     let path = words.next().unwrap_or_default();
@@ -162,7 +167,7 @@ pub fn disk(text: &str) -> Result<Disk, String> {
     Ok(disk)
 }
 
-/// For clap.
+/// Read a network device, for clap. The error names the key that is wrong.
 pub fn net(text: &str) -> Result<Net, String> {
     let mut words = text.split(',');
     let bridge = words.next().unwrap_or_default();

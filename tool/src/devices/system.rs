@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// This kernel's files below a root.
 #[derive(Clone, Debug)]
 pub struct System {
     root: PathBuf,
@@ -17,6 +18,7 @@ pub struct Number {
 }
 
 impl Number {
+    /// Take a number apart as stat(2) has it.
     pub fn of(device: u64) -> Self {
         Number {
             major: nix::sys::stat::major(device),
@@ -24,6 +26,7 @@ impl Number {
         }
     }
 
+    /// Read `254:16`; `None`: it is no such pair.
     pub fn parse(text: &str) -> Option<Self> {
         let (major, minor) = text.trim().split_once(':')?;
         Some(Number {
@@ -40,26 +43,29 @@ impl std::fmt::Display for Number {
 }
 
 impl System {
-    /// This machine's.
+    /// Return this machine's.
     pub fn real() -> Self {
         Self::at("/")
     }
 
+    /// Return what is below another root.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         System { root: root.into() }
     }
 
-    /// `path` is without the leading slash.
+    /// Return a path below the root; `path` is without the leading slash.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.root.join(path)
     }
 
+    /// Read a file below the root, without white space around it; `None`: it cannot be
+    /// read.
     pub fn read(&self, path: impl AsRef<Path>) -> Option<String> {
         let text = fs::read_to_string(self.path(path)).ok()?;
         Some(text.trim().to_string())
     }
 
-    /// The names in a directory, sorted.
+    /// Return the names in a directory, sorted.
     pub fn list(&self, path: impl AsRef<Path>) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(path)) else {
             return Vec::new();
@@ -72,6 +78,7 @@ impl System {
         names
     }
 
+    /// Find a block device by its number.
     pub fn block(&self, number: Number) -> Option<Block> {
         let link = self.path(format!("sys/dev/block/{number}"));
         Some(Block {
@@ -89,22 +96,24 @@ pub struct Block {
 }
 
 impl Block {
-    /// "vda1"
+    /// Return the kernel's name: "vda1".
     pub fn name(&self) -> String {
         let name = self.directory.file_name();
         name.unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// Read an attribute, without white space around it; `None`: it has none.
     pub fn read(&self, attribute: &str) -> Option<String> {
         let text = fs::read_to_string(self.directory.join(attribute)).ok()?;
         Some(text.trim().to_string())
     }
 
-    /// Bytes.
+    /// Return its size in bytes.
     pub fn size(&self) -> Option<u64> {
         self.read("size")?.parse::<u64>().ok()?.checked_mul(512)
     }
 
+    /// Tell whether it can only be read.
     pub fn is_read_only(&self) -> bool {
         self.read("ro").as_deref() == Some("1")
     }
@@ -121,7 +130,7 @@ impl Block {
         })
     }
 
-    /// The disk it is a partition of, or itself.
+    /// Return the disk it is a partition of, or itself.
     pub fn whole(&self) -> Block {
         let parent = match self.is_partition() {
             true => self.directory.parent().and_then(Block::at),
@@ -130,6 +139,7 @@ impl Block {
         parent.unwrap_or_else(|| self.clone())
     }
 
+    /// List its partitions, by their numbers.
     pub fn partitions(&self) -> Vec<Block> {
         let Ok(entries) = fs::read_dir(&self.directory) else {
             return Vec::new();
@@ -143,13 +153,13 @@ impl Block {
         list
     }
 
-    /// Devices that are made of it: RAID, LVM, encryption.
+    /// List devices that are made of it: RAID, LVM, encryption.
     pub fn holders(&self) -> Vec<String> {
         System::at(&self.directory).list("holders")
     }
 }
 
-/// A machine with disk vdb, 254:16, of 1 MiB with the partitions vdb1 and vdb2, and
+/// Make a machine with disk vdb, 254:16, of 1 MiB with the partitions vdb1 and vdb2, and
 /// what `files` adds.
 #[cfg(test)]
 pub fn example(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {

@@ -3,7 +3,7 @@
 use super::Status;
 use super::system::{Block, Number, System};
 
-/// "/dev/vdb1 is mounted on /home; …", or `None` if nobody is found.
+/// Tell who uses it: "/dev/vdb1 is mounted on /home; …", or `None` if nobody is found.
 pub fn of(system: &System, number: Number, shared: &[Status]) -> Option<String> {
     let block = system.block(number)?;
     let whole = block.whole();
@@ -41,7 +41,7 @@ pub fn of(system: &System, number: Number, shared: &[Status]) -> Option<String> 
     Some(uses.join("; "))
 }
 
-/// Is this device the disk of that number?
+/// Tell whether this device is the disk of that number.
 pub fn is_it(status: &Status, number: Number) -> bool {
     status.kind == super::Kind::Disk
         && u64::from(status.major) == number.major

@@ -4,12 +4,12 @@ use super::{Kind, Status};
 use crate::output::{self, printable};
 use crate::size;
 
-/// All of them.
+/// Write all of them as a table.
 pub fn table(list: &[Status]) -> String {
     rows(list, true)
 }
 
-/// Those of one user; empty if there are none.
+/// Write those of one user as a table; empty if there are none.
 pub fn table_of(list: &[Status], user: &str) -> String {
     let its: Vec<Status> = list
         .iter()
@@ -85,12 +85,12 @@ fn remark(s: &Status) -> String {
     remarks.join(", ")
 }
 
-/// "disk /dev/vdb", "net shm-web0"
+/// Name a device: "disk /dev/vdb", "net shm-web0".
 pub fn name(s: &Status) -> String {
     format!("{} {}", s.kind, printable(&s.name))
 }
 
-/// "disk /dev/vdb (id 3, 10 GiB, read-only)"
+/// Describe a device: "disk /dev/vdb (id 3, 10 GiB, read-only)".
 pub fn line(s: &Status) -> String {
     let read_only = if s.read_only { ", read-only" } else { "" };
     format!("{} (id {}, {}{read_only})", name(s), s.id, what(s))

@@ -22,10 +22,9 @@ const MAX_TEXT: usize = 2048;
 const MAX_RING: usize = 1 << 20;
 const MAX_RECORDS: usize = 1 << 14;
 
-/// The lines of the log, oldest first. With several rings, left behind by
-/// earlier kernels in the same memory, the shortest one: it is the one that did
-/// not come far enough. Only those that `fits` accepts count. `first` is how the first line
-/// begins.
+/// Find the lines of the log, oldest first. With several rings, left behind by earlier
+/// kernels in the same memory, the shortest one: it is the one that did not come far
+/// enough. Only those that `fits` accepts count. `first` is how the first line begins.
 pub fn search(memory: &dyn Memory, first: &str, fits: &dyn Fn(&[String]) -> bool) -> Vec<String> {
     let mut best: Option<Vec<String>> = None;
     for range in memory.ranges() {

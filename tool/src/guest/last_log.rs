@@ -5,7 +5,7 @@ use super::memory::{Memory, PAGE, field_u32, field_u64};
 use crate::abi;
 use crate::output::printable;
 
-/// Lines out of the area of the partition called `name`.
+/// Find lines in the area of the partition called `name`.
 pub fn search(memory: &dyn Memory, name: &str) -> Vec<String> {
     for range in memory.ranges() {
         // KLoader puts it near the top.

@@ -23,6 +23,7 @@ pub enum Source {
 }
 
 impl Source {
+    /// Tell where the log was found, and why not in a better place.
     pub fn explain(self) -> String {
         match self {
             Source::Ring(at) => {
@@ -38,6 +39,7 @@ impl Source {
     }
 }
 
+/// Open a partition's memory.
 pub fn open(device: &dyn Device, status: &Status) -> Result<FileMemory> {
     let file = device
         .memory(status.id)
@@ -45,9 +47,9 @@ pub fn open(device: &dyn Device, status: &Status) -> Result<FileMemory> {
     Ok(FileMemory::new(file, &status.ranges))
 }
 
-/// VMCOREINFO of the kernel that runs there, or ran there last: of its version,
-/// and leading to a log. From the second start on memory may still hold the
-/// whole log of an earlier kernel, with its note: then all of them are looked at.
+/// Find the VMCOREINFO of the kernel that runs there, or ran there last: of its version,
+/// and leading to a log. From the second start on memory may still hold the whole log of an
+/// earlier kernel, with its note: then all of them are looked at.
 pub fn describe(memory: &dyn Memory, status: &Status) -> Option<Vmcoreinfo> {
     let release = status.kernel_version.split_whitespace().next();
     let fits = |info: &Vmcoreinfo| {
@@ -87,7 +89,7 @@ fn life_of(lines: &[String]) -> Option<u32> {
     number.split_whitespace().next()?.parse().ok()
 }
 
-/// The log as records, if the kernel has come that far.
+/// Read the log as records, if the kernel has come that far.
 pub fn records(memory: &dyn Memory, info: &Vmcoreinfo, from: u64, open: bool) -> Vec<Record> {
     let Some(space) = AddressSpace::new(memory, info) else {
         return Vec::new();
@@ -95,11 +97,12 @@ pub fn records(memory: &dyn Memory, info: &Vmcoreinfo, from: u64, open: bool) ->
     Ring::new(&space, info).map_or_else(Vec::new, |ring| ring.records(from, open))
 }
 
+/// Write all records as dmesg does.
 pub fn lines_of(records: &[Record]) -> Vec<String> {
     records.iter().flat_map(Record::lines).collect()
 }
 
-/// All lines of the log that can be found.
+/// Read all lines of the log that can be found.
 pub fn read(memory: &dyn Memory, status: &Status) -> (Vec<String>, Source) {
     if let Some(info) = describe(memory, status) {
         let lines = lines_of(&records(memory, &info, 0, true));
@@ -120,7 +123,7 @@ pub fn read(memory: &dyn Memory, status: &Status) -> (Vec<String>, Source) {
     (lines, Source::Nothing)
 }
 
-/// The last lines, or none: for when there is something worse to report.
+/// Read the last lines, or none: for when there is something worse to report.
 pub fn tail(device: &dyn Device, status: &Status, count: usize) -> Vec<String> {
     let Ok(memory) = open(device, status) else {
         return Vec::new();

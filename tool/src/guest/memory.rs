@@ -18,9 +18,10 @@ pub trait Memory {
     /// Read up to `buffer.len()` bytes; fewer where the range ends.
     fn read(&self, address: u64, buffer: &mut [u8]) -> usize;
 
-    /// Sorted by address, none overlapping.
+    /// Return what there is, sorted by address, none overlapping.
     fn ranges(&self) -> &[Range];
 
+    /// Fill the buffer from an address; `None`: not all of it is there.
     fn read_exact(&self, address: u64, buffer: &mut [u8]) -> Option<()> {
         let mut done = 0;
         while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -33,6 +34,7 @@ pub trait Memory {
         Some(())
     }
 
+    /// Read a number; `None`: it is not there.
     fn u64(&self, address: u64) -> Option<u64> {
         let mut bytes = [0; 8];
         self.read_exact(address, &mut bytes)?;
@@ -47,6 +49,7 @@ pub struct FileMemory {
 }
 
 impl FileMemory {
+    /// Take memory that is in the file in the order of the addresses of its ranges.
     pub fn new(file: File, ranges: &[Range]) -> Self {
         let mut ranges = ranges.to_vec();
         ranges.retain(|r| r.size != 0);
@@ -72,19 +75,21 @@ impl Memory for FileMemory {
     }
 }
 
-/// Little-endian fields of a piece that has been read.
+/// Read a little-endian number out of a structure; `None`: it does not reach that far.
 pub fn field_u64(data: &[u8], at: u64) -> Option<u64> {
     let at = usize::try_from(at).ok()?;
     let bytes = data.get(at..at.checked_add(8)?)?;
     Some(u64::from_le_bytes(bytes.try_into().ok()?))
 }
 
+/// Read a number out of a structure; `None`: it does not reach that far.
 pub fn field_u32(data: &[u8], at: u64) -> Option<u32> {
     let at = usize::try_from(at).ok()?;
     let bytes = data.get(at..at.checked_add(4)?)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
+/// Read a number out of a structure; `None`: it does not reach that far.
 pub fn field_u16(data: &[u8], at: u64) -> Option<u16> {
     let at = usize::try_from(at).ok()?;
     let bytes = data.get(at..at.checked_add(2)?)?;

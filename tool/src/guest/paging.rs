@@ -20,19 +20,22 @@ pub struct KernelImage {
 
 /// An architecture's page tables, with what the kernel says of them.
 pub trait PageTables {
-    /// The physical address behind that of an image whose place is known without them.
+    /// Return the physical address behind that of an image whose place is known without
+    /// them.
     fn in_image(&self, address: u64) -> Option<u64>;
 
-    /// What the page tables say.
+    /// Return what the page tables say.
     fn walk(&self, address: u64) -> Option<u64>;
 
+    /// Tell where the image is, in virtual and physical memory.
     fn image(&self) -> Option<KernelImage>;
 
-    /// Where the kernel maps all physical memory: the address of the first byte, were that
-    /// part of it. `physical` is an address that the kernel surely uses.
+    /// Tell where the kernel maps all physical memory: the address of the first byte, were
+    /// that part of it. `physical` is an address that the kernel surely uses.
     fn direct_map(&self, physical: u64) -> Option<u64>;
 }
 
+/// A kernel's virtual memory.
 pub struct AddressSpace<'a> {
     pub memory: &'a dyn Memory,
     /// Whose kernel it is.
@@ -42,7 +45,8 @@ pub struct AddressSpace<'a> {
 }
 
 impl<'a> AddressSpace<'a> {
-    /// Each architecture's kernels say other things of themselves, by which they are known.
+    /// Find the page tables. Each architecture's kernels say other things of themselves, by
+    /// which they are known.
     pub fn new(memory: &'a dyn Memory, info: &Vmcoreinfo) -> Option<Self> {
         let known = |architecture: &'static Architecture| {
             (architecture.page_tables)(memory, info).map(|tables| (architecture, tables))
@@ -56,15 +60,17 @@ impl<'a> AddressSpace<'a> {
         })
     }
 
+    /// Tell where the image is, in virtual and physical memory.
     pub fn image(&self) -> Option<KernelImage> {
         self.tables.image()
     }
 
+    /// Tell where all physical memory is mapped, by an address that the kernel surely uses.
     pub fn direct_map(&self, physical: u64) -> Option<u64> {
         self.tables.direct_map(physical)
     }
 
-    /// The physical address; that something is there is not said.
+    /// Return the physical address; that something is there is not said.
     pub fn translate(&self, address: u64) -> Option<u64> {
         if let Some(found) = self.tables.in_image(address) {
             return Some(found);
@@ -81,6 +87,7 @@ impl<'a> AddressSpace<'a> {
         Some(found + (address - page))
     }
 
+    /// Fill the buffer from a virtual address; `None`: not all of it is there.
     pub fn read(&self, address: u64, buffer: &mut [u8]) -> Option<()> {
         let mut done = 0;
         while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -94,6 +101,7 @@ impl<'a> AddressSpace<'a> {
         Some(())
     }
 
+    /// Read a number at a virtual address; `None`: it is not there.
     pub fn u64(&self, address: u64) -> Option<u64> {
         let mut bytes = [0; 8];
         self.read(address, &mut bytes)?;

@@ -17,6 +17,7 @@ const FINALIZED: u64 = 2;
 /// Size of the id before each text.
 const ID_SIZE: u64 = 8;
 
+/// An entry of the log.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Record {
     pub seq: u64,
@@ -26,7 +27,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// As dmesg prints it: each line with the time.
+    /// Write it as dmesg does: each line with the time.
     pub fn lines(&self) -> Vec<String> {
         let prefix = format!(
             "[{:5}.{:06}] ",
@@ -93,6 +94,7 @@ impl Layout {
     }
 }
 
+/// The kernel's ring of records.
 pub struct Ring<'a> {
     space: &'a AddressSpace<'a>,
     layout: Layout,
@@ -122,6 +124,7 @@ enum Read {
 }
 
 impl<'a> Ring<'a> {
+    /// Find the ring; `None`: the kernel does not say where, or it makes no sense.
     pub fn new(space: &'a AddressSpace<'a>, info: &Vmcoreinfo) -> Option<Self> {
         let ring = Ring {
             space,
@@ -154,9 +157,8 @@ impl<'a> Ring<'a> {
         sane.then_some(view)
     }
 
-    /// All records with a sequence number of `from` or above. With `open`, also
-    /// those to which more may be added; without, it ends before the first of
-    /// them.
+    /// Read all records with a sequence number of `from` or above. With `open`, also those
+    /// to which more may be added; without, it ends before the first of them.
     pub fn records(&self, from: u64, open: bool) -> Vec<Record> {
         let mut list = Vec::new();
         let Some(view) = self.view() else {

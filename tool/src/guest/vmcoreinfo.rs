@@ -14,6 +14,7 @@ const NAME: &[u8; 12] = b"VMCOREINFO\0\0";
 const MAX_TEXT: usize = LARGEST_PAGE as usize;
 const START: &[u8] = b"OSRELEASE=";
 
+/// What a kernel says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vmcoreinfo {
     pub text: Vec<u8>,
@@ -23,6 +24,7 @@ pub struct Vmcoreinfo {
 }
 
 impl Vmcoreinfo {
+    /// Read lines of a name and a value; others are left out.
     pub fn parse(text: &[u8]) -> Self {
         let values = String::from_utf8_lossy(text)
             .lines()
@@ -36,16 +38,19 @@ impl Vmcoreinfo {
         }
     }
 
+    /// Return the kernel's release, as `uname -r` prints it; empty if it does not say.
     pub fn release(&self) -> &str {
         self.values.get("OSRELEASE").map_or("", String::as_str)
     }
 
+    /// Return a symbol's virtual address.
     pub fn symbol(&self, name: &str) -> Option<u64> {
         let text = self.values.get(&format!("SYMBOL({name})"))?;
         u64::from_str_radix(text, 16).ok()
     }
 
-    /// A signed number in decimal, as the kernel prints `long`; or bits, as it prints some.
+    /// Return a signed number in decimal, as the kernel prints `long`; or bits, as it
+    /// prints some.
     pub fn number(&self, name: &str) -> Option<i64> {
         let text = self.values.get(&format!("NUMBER({name})"))?;
         match text.strip_prefix("0x") {
@@ -54,16 +59,18 @@ impl Vmcoreinfo {
         }
     }
 
+    /// Return the bytes of a page.
     pub fn page_size(&self) -> Option<u64> {
         self.values.get("PAGESIZE")?.parse().ok()
     }
 
-    /// Offset of a structure's member, "prb_desc.state_var". No structure of
-    /// interest is larger than a page.
+    /// Return the offset of a structure's member, "prb_desc.state_var", in bytes. No
+    /// structure of interest is larger than a page.
     pub fn offset(&self, member: &str) -> Option<u64> {
         self.small(&format!("OFFSET({member})"))
     }
 
+    /// Return the bytes of a structure.
     pub fn size(&self, structure: &str) -> Option<u64> {
         self.small(&format!("SIZE({structure})"))
     }
@@ -86,7 +93,7 @@ fn note_length(start: &[u8]) -> Option<usize> {
     (START.len()..=MAX_TEXT).contains(&length).then_some(length)
 }
 
-/// The note at this physical address, if there is one.
+/// Read the note at this physical address, if there is one.
 pub fn at(memory: &dyn Memory, address: u64) -> Option<Vmcoreinfo> {
     let mut start = [0; HEADER + START.len()];
     memory.read_exact(address, &mut start)?;

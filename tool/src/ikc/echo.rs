@@ -12,6 +12,7 @@ use crate::interrupt;
 const SLICE: Duration = Duration::from_millis(100);
 const SLOTS: usize = 64;
 
+/// A connection with the service.
 pub struct Echo {
     channel: Channel,
     name: String,
@@ -56,22 +57,23 @@ impl Echo {
         })
     }
 
-    /// The own channel's number.
+    /// Return the own channel's number.
     pub fn channel(&self) -> u32 {
         self.channel.number()
     }
 
+    /// Return what the sending half has counted.
     pub fn counts(&mut self) -> Counts {
         self.channel.sender().counts()
     }
 
-    /// From now on never sleep while waiting.
+    /// Never sleep from now on while waiting.
     pub fn never_sleep(&mut self) {
         self.channel.sender().set_spin(Duration::MAX);
         self.channel.receiver().set_spin(Duration::MAX);
     }
 
-    /// One message there and back; `None`: no answer in time.
+    /// Send one message there and wait for it; `None`: no answer in time.
     pub fn round_trip(&mut self) -> Result<Option<Duration>> {
         self.prepare(Op::Echo);
         let start = Instant::now();
@@ -96,7 +98,7 @@ impl Echo {
         self.prepare(Op::Sink);
     }
 
-    /// One message that is only counted there; in a batch, see `flush`.
+    /// Send one message that is only counted there; in a batch, see `flush`.
     pub fn push(&mut self) -> Result<()> {
         match self.channel.put(&self.message) {
             Err(shimos_ikc::Error::NoRoom { .. }) => {
@@ -107,11 +109,12 @@ impl Echo {
         }
     }
 
+    /// Wake the service if it sleeps, after a batch.
     pub fn flush(&mut self) -> Result<()> {
         Ok(self.channel.flush()?)
     }
 
-    /// How many messages and bytes were counted there since the last time.
+    /// Ask how many messages and bytes were counted there since the last time.
     pub fn count(&mut self) -> Result<(u64, u64)> {
         self.prepare(Op::Count);
         self.send()?;

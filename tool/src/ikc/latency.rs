@@ -12,12 +12,14 @@ const MAX_NS: u64 = 3_600_000_000_000;
 /// Values are kept to a thousandth, in memory that does not grow.
 const DIGITS: u8 = 3;
 
+/// Times, collected.
 pub struct Latency {
     histogram: Histogram<u64>,
     min: u64,
     max: u64,
 }
 
+/// What there is to say of many times, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Summary {
     pub count: u64,
@@ -31,6 +33,7 @@ pub struct Summary {
 }
 
 impl Latency {
+    /// Begin with none.
     pub fn new() -> Result<Self> {
         let histogram = Histogram::new_with_bounds(1, MAX_NS, DIGITS)
             .map_err(|e| Error::new(format!("cannot set up the statistics: {e}")))?;
@@ -41,6 +44,7 @@ impl Latency {
         })
     }
 
+    /// Add one; what is too long counts as the longest.
     pub fn add(&mut self, time: Duration) {
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.min = self.min.min(ns);
@@ -48,7 +52,7 @@ impl Latency {
         self.histogram.saturating_record(ns);
     }
 
-    /// `None`: there were no values.
+    /// Sum them up; `None`: there were no values.
     pub fn summary(&self) -> Option<Summary> {
         if self.histogram.is_empty() {
             return None;
@@ -87,7 +91,7 @@ impl std::fmt::Display for Summary {
     }
 }
 
-/// `850 ns`, `12.3 µs`, `4.56 ms`, `7.89 s`
+/// Write a time: `850 ns`, `12.3 µs`, `4.56 ms`, `7.89 s`.
 pub fn short(time: Duration) -> String {
     let ns = time.as_nanos();
     match ns {

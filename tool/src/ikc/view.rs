@@ -16,6 +16,7 @@ pub struct View {
 }
 
 impl View {
+    /// Ask for all kernels, queues and the shared area.
     pub fn read() -> Result<Self, shimos_ikc::Error> {
         let device = Device::open()?;
         Ok(Self {
@@ -25,7 +26,7 @@ impl View {
         })
     }
 
-    /// For whom it is a detail only: nothing if this kernel has no IKC, and no more
+    /// Read it for whom it is a detail only: nothing if this kernel has no IKC, and no more
     /// than a note if something is wrong with it.
     pub fn read_if_there() -> Option<Self> {
         use shimos_ikc::Error;
@@ -59,13 +60,13 @@ impl View {
         self.queues.iter().filter(its).collect()
     }
 
-    /// For JSON: the queues from and to the kernel called `name`.
+    /// Return, for JSON, the queues from and to the kernel called `name`.
     pub fn json_of(&self, name: &str) -> Vec<QueueJson> {
         let queues = self.queues_of(name);
         queues.into_iter().map(|q| self.queue_json(q)).collect()
     }
 
-    /// For JSON: all queues.
+    /// Return, for JSON, all queues.
     pub fn all_json(&self) -> Vec<QueueJson> {
         self.queues.iter().map(|q| self.queue_json(q)).collect()
     }
@@ -89,8 +90,8 @@ impl View {
         }
     }
 
-    /// The queues from and to the kernel called `name`, as that one sees them; empty
-    /// if there are none.
+    /// Write the queues from and to the kernel called `name` as a table, as that one sees
+    /// them; empty if there are none.
     pub fn table_of(&self, name: &str) -> String {
         let number = self.number(name);
         self.table("PEER", self.queues_of(name), |q| {
@@ -101,7 +102,7 @@ impl View {
         })
     }
 
-    /// All queues; empty if there are none.
+    /// Write all queues as a table; empty if there are none.
     pub fn table_of_all(&self) -> String {
         self.table("DIRECTION", self.queues.iter().collect(), |q| {
             format!("{} to {}", self.name(q.sender), self.name(q.receiver))
@@ -138,6 +139,7 @@ impl View {
         output::table(&rows)
     }
 
+    /// Write all kernels as a table.
     pub fn kernel_table(&self) -> String {
         let mut rows = vec![["NUMBER", "NAME", "STATE"].map(String::from).to_vec()];
         for kernel in &self.kernels {
@@ -154,6 +156,7 @@ impl View {
         output::table(&rows)
     }
 
+    /// Return, for JSON, all kernels.
     pub fn kernels_json(&self) -> Vec<KernelJson> {
         let json = |kernel: &Kernel| KernelJson {
             number: kernel.number,
@@ -164,6 +167,7 @@ impl View {
         self.kernels.iter().map(json).collect()
     }
 
+    /// Return, for JSON, the shared area.
     pub fn area_json(&self) -> AreaJson {
         AreaJson {
             bytes: self.area.bytes,
@@ -177,7 +181,7 @@ impl View {
         }
     }
 
-    /// One line, and what went wrong, if anything did.
+    /// Write one line about the area, and what went wrong, if anything did.
     pub fn area_text(&self) -> String {
         let area = &self.area;
         let mut text = format!(
@@ -201,7 +205,7 @@ impl View {
     }
 }
 
-/// Up means that it takes packets, too.
+/// Name a kernel's state. Up means that it takes packets, too.
 pub fn state_name(kernel: &Kernel) -> &'static str {
     match kernel.state {
         State::Up if kernel.ready => "up",
@@ -228,6 +232,7 @@ fn remark(queue: &Queue) -> String {
     }
 }
 
+/// A queue as docs/json.md describes it.
 #[derive(Debug, Serialize)]
 pub struct QueueJson {
     receiver: String,
@@ -247,6 +252,7 @@ pub struct QueueJson {
     broken: bool,
 }
 
+/// A kernel as docs/json.md describes it.
 #[derive(Debug, Serialize)]
 pub struct KernelJson {
     number: u32,
@@ -255,6 +261,7 @@ pub struct KernelJson {
     this_one: bool,
 }
 
+/// The shared area as docs/json.md describes it.
 #[derive(Debug, Serialize)]
 pub struct AreaJson {
     bytes: u64,
@@ -267,7 +274,7 @@ pub struct AreaJson {
     reclaimed: u64,
 }
 
-/// Three kernels with a few queues.
+/// Make three kernels with a few queues.
 #[cfg(test)]
 pub fn example() -> View {
     let kernel = |number, name: &str, state, ready| Kernel {

@@ -9,6 +9,7 @@ const CAP_SYS_RAWIO: u32 = 17;
 /// The first user namespace has this number in every kernel.
 const INIT_USER_NAMESPACE: &str = "user:[4026531837]";
 
+/// Check that this caller may; the error says what it lacks.
 pub fn check(system: &System) -> Result<()> {
     if has_capability(system, CAP_SYS_RAWIO) == Some(false) {
         return Err(
@@ -29,6 +30,7 @@ pub fn check(system: &System) -> Result<()> {
     }
 }
 
+/// What to do about a kernel that is locked down.
 pub const UNLOCK: &str =
     "turn Secure Boot off in the firmware, or remove lockdown= from the kernel command line";
 
@@ -40,7 +42,7 @@ fn has_capability(system: &System, number: u32) -> Option<bool> {
     Some(set & (1 << number) != 0)
 }
 
-/// How the kernel is locked down, if it is and says so.
+/// Tell how the kernel is locked down, if it is and says so.
 pub fn lockdown(system: &System) -> Option<String> {
     match system.read("sys/kernel/security/lockdown") {
         Some(text) => (!text.is_empty() && !text.contains("[none]")).then_some(text),

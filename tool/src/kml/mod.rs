@@ -15,6 +15,7 @@ use crate::arch::Architecture;
 use crate::devices::system::System;
 use crate::error::{Error, Result};
 
+/// The module's name.
 pub const MODULE: &str = "shimos_kml";
 
 /// Where programs are trusted, unless the module is told another place.
@@ -26,7 +27,7 @@ const S_ISVTX: u32 = 0o1000;
 const S_ISGID: u32 = 0o2000;
 const S_ISUID: u32 = 0o4000;
 
-/// Or why there can be none of it.
+/// Check that the architecture has it; the error says why there can be none.
 pub fn available(architecture: &Architecture) -> Result<()> {
     match architecture.without.kernel_mode {
         Some(why) => Err(Error::new(why).hint("partitions do not need it")),
@@ -34,12 +35,12 @@ pub fn available(architecture: &Architecture) -> Result<()> {
     }
 }
 
-/// The module is loaded.
+/// Tell whether the module is loaded.
 pub fn loaded(system: &System) -> bool {
     system.path("sys/module").join(MODULE).exists()
 }
 
-/// The directory whose programs are trusted.
+/// Return the directory whose programs are trusted.
 pub fn directory(system: &System) -> PathBuf {
     let given = system.read(format!("sys/module/{MODULE}/parameters/directory"));
     given.map_or_else(|| DIRECTORY.into(), PathBuf::from)

@@ -10,11 +10,13 @@ use crate::abi::{kml as raw, text};
 use crate::devices::system::System;
 use crate::error::{Error, Result, io_text};
 
+/// The module's device.
 pub const PATH: &str = "/dev/shimos-kml";
 
 /// More threads than a machine has.
 const MAX_TASKS: usize = 1 << 16;
 
+/// The module, opened.
 pub struct Node {
     file: File,
 }
@@ -44,13 +46,14 @@ impl Node {
         }
     }
 
+    /// Ask what it has counted, and what was refused last.
     pub fn status(&self) -> Result<Status> {
         let raw =
             raw::status(&self.file).map_err(|e| self.refused("cannot ask for the status", e))?;
         Ok(status_from(&raw))
     }
 
-    /// The ids of all trusted threads.
+    /// Return the ids of all trusted threads.
     pub fn threads(&self) -> Result<Vec<u32>> {
         let mut room = 256;
         loop {
@@ -67,7 +70,7 @@ impl Node {
         }
     }
 
-    /// The next exec of this thread is trusted.
+    /// Trust the next exec of this thread.
     pub fn trust_next(&self) -> Result<()> {
         raw::trust_next(&self.file).map_err(|e| match e {
             Errno::EPERM => Error::new("the kernel refuses kernel mode to this caller")

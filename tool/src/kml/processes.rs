@@ -16,7 +16,7 @@ pub struct Process {
     pub command: String,
 }
 
-/// Those of `tids` that are still there.
+/// Find the processes of those of `tids` that are still there.
 pub fn of(system: &System, tids: &[u32]) -> Vec<Process> {
     let mut threads: BTreeMap<u32, u32> = BTreeMap::new();
     for tid in tids {

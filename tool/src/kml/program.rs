@@ -29,7 +29,7 @@ pub struct NotRun {
 }
 
 impl NotRun {
-    /// It has nothing to do with the program.
+    /// Say that something failed that has nothing to do with the program.
     pub fn failed(error: Error) -> Self {
         NotRun {
             code: FAILED,
@@ -37,16 +37,17 @@ impl NotRun {
         }
     }
 
-    /// The program is there.
+    /// Say that the program is there and cannot be run.
     pub fn found(error: Error) -> Self {
         NotRun { code: 126, error }
     }
 
+    /// Say that there is no such program.
     pub fn not_found(error: Error) -> Self {
         NotRun { code: 127, error }
     }
 
-    /// What the kernel says of a file.
+    /// Tell what the kernel says of a file.
     pub fn from_io(file: &Path, error: io::Error) -> Self {
         let there = match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NotRun::not_found,
@@ -57,7 +58,7 @@ impl NotRun {
     }
 }
 
-/// The file that exec would take: `name` with a slash in it is a path, else it is
+/// Find the file that exec would take: `name` with a slash in it is a path, else it is
 /// looked for in the directories of `path`.
 pub fn find(name: &OsStr, path: &OsStr) -> Result<PathBuf, NotRun> {
     let shown = shown(name.as_ref());
@@ -113,6 +114,7 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// Return who this process is.
     pub fn current() -> Self {
         Caller {
             uid: unistd::getuid().as_raw(),

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::MODULE;
 use crate::check::{self, Check, Verdict};
 
+/// The doctor's lines about kernel mode, and what they come to.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// Nothing is against it, but maybe something is to be done first.
@@ -14,6 +15,7 @@ pub struct Report {
 }
 
 impl Report {
+    /// Write all lines, and the verdict below them.
     pub fn text(&self) -> String {
         let mut lines = vec![
             String::new(),

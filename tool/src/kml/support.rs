@@ -12,6 +12,7 @@ use crate::devices::system::System;
 use crate::output::printable;
 use crate::{kernel_log, modules};
 
+/// Check CPU, kernel and module.
 pub fn report(architecture: &Architecture, system: &System) -> Report {
     if let Err(why) = available(architecture) {
         return Report {

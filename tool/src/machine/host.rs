@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::topology::{self, Core};
 
+/// This kernel's view of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     pub cores: Vec<Core>,
@@ -23,7 +24,7 @@ pub struct Ticks {
     pub all: u64,
 }
 
-/// `root` is `/` but in tests.
+/// Read it. `root` is `/` but in tests.
 pub fn read(root: &Path) -> Host {
     let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let meminfo = text("proc/meminfo");

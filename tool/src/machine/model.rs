@@ -16,12 +16,14 @@ pub struct Machine {
     pub devices: Vec<Shared>,
 }
 
+/// A node, and its cores' threads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Node {
     pub number: u32,
     pub cores: Vec<Vec<Cpu>>,
 }
 
+/// A CPU, and whose it is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cpu {
     pub number: u32,
@@ -66,7 +68,7 @@ pub struct Shared {
     pub written: Option<f64>,
 }
 
-/// What has happened from one look to the next.
+/// Draw up what has happened from one look to the next.
 pub fn map(before: &Snapshot, now: &Snapshot) -> Machine {
     let rows = rates::rows(before, now);
     let load = |cpu: &u32| load(before.host.ticks.get(cpu)?, now.host.ticks.get(cpu)?);
@@ -173,7 +175,8 @@ fn devices((kernel, row): (&Kernel, &Row)) -> Vec<Shared> {
     shared.chain(kernel.pci.iter().map(whole)).collect()
 }
 
-/// Two nodes of four cores: the host has one, web and db two, and one is free; ctl shares CPU 1.
+/// Make two nodes of four cores: the host has one, web and db two, and one is free; ctl
+/// shares CPU 1.
 #[cfg(test)]
 pub fn example() -> Machine {
     let (before, now) = tests::pair();

@@ -41,7 +41,7 @@ pub struct DeviceRow {
     pub doorbells: f64,
 }
 
-/// One row for each kernel that there is now.
+/// Make one row for each kernel that there is now.
 pub fn rows(before: &Snapshot, now: &Snapshot) -> Vec<Row> {
     let seconds = now.at.saturating_duration_since(before.at).as_secs_f64();
     let per_second = |count: u64| match seconds > 0.0 {
@@ -164,11 +164,12 @@ impl Sort {
         Sort::Doorbells,
     ];
 
+    /// Return its column's number, from 0.
     pub fn column(self) -> usize {
         Self::ALL.iter().position(|s| *s == self).unwrap_or(0)
     }
 
-    /// The next one, or the one before.
+    /// Return the next one, or the one before.
     pub fn moved(self, forward: bool) -> Self {
         let count = Self::ALL.len();
         let step = if forward { 1 } else { count - 1 };
@@ -197,6 +198,7 @@ impl Sort {
     }
 }
 
+/// Sort by a column, and by the name where that is the same.
 pub fn sort(rows: &mut [Row], by: Sort, reversed: bool) {
     rows.sort_by(|a, b| {
         let order = by.order(a, b).then_with(|| a.name.cmp(&b.name));
@@ -204,7 +206,7 @@ pub fn sort(rows: &mut [Row], by: Sort, reversed: bool) {
     });
 }
 
-/// Two kernels, a second apart: web reads from its disk and receives packets.
+/// Compare two kernels, a second apart: web reads from its disk and receives packets.
 #[cfg(test)]
 pub fn example() -> Vec<Row> {
     let (before, now) = tests::pair();

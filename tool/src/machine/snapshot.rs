@@ -18,6 +18,7 @@ use crate::lookup::OrRefuse;
 use crate::name::HOST;
 use crate::pci;
 
+/// All counters, and when they were read.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     pub at: Instant,
@@ -60,6 +61,7 @@ pub struct Source {
 }
 
 impl Source {
+    /// Open what there is: a partition has no KLoader; an error on a host without it.
     pub fn open() -> Result<Self> {
         let loader = match KLoader::try_open() {
             Ok(loader) => Some(loader),
@@ -69,6 +71,7 @@ impl Source {
         Ok(Source { loader, node: None })
     }
 
+    /// Read all counters now.
     pub fn read(&mut self) -> Result<Snapshot> {
         let view = View::read().ok();
         // Its module may be loaded any time.

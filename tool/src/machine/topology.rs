@@ -13,7 +13,7 @@ pub struct Core {
     pub cpus: Vec<u32>,
 }
 
-/// All cores of the machine, by node and then by number. `root` is `/` but in tests.
+/// Read all cores of the machine, by node and then by number. `root` is `/` but in tests.
 ///
 /// Offline CPUs are put together as those are whose cores Linux tells.
 pub fn read(root: &Path) -> Vec<Core> {
@@ -63,7 +63,7 @@ fn steps(cores: &BTreeSet<Vec<u32>>) -> Vec<u32> {
         .collect()
 }
 
-/// The CPU's directory has a link to its node; without nodes all are in the first.
+/// Find a CPU's node: its directory has a link to it; without nodes all are in the first.
 pub fn node_of(root: &Path, cpu: u32) -> u32 {
     let folder = root.join(format!("sys/devices/system/cpu/cpu{cpu}"));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

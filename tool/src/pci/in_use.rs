@@ -11,7 +11,7 @@ use nix::fcntl::OFlag;
 use super::Address;
 use crate::error::{Error, Result};
 
-/// `directory` is the device's in sysfs.
+/// Check that nothing uses a device. `directory` is the device's in sysfs.
 pub fn check(root: &Path, device: Address, directory: &Path) -> Result<()> {
     let refuse = |why: String| {
         Error::new(format!(

@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::arch::{Architecture, NATIVE};
 use crate::error::{Error, Result};
 
-/// Does anything speak against giving all of these to one partition?
+/// Check that nothing speaks against giving all of these to one partition.
 pub fn check(root: &Path, devices: &[Address]) -> Result<()> {
     check_here(NATIVE, devices)?;
     preflight::check(root, devices)
@@ -29,7 +29,7 @@ fn check_here(architecture: &Architecture, devices: &[Address]) -> Result<()> {
     }
 }
 
-/// The devices that could be given now, each by itself.
+/// Return the devices that could be given now, each by itself.
 pub fn candidates(root: &Path) -> Vec<Address> {
     match NATIVE.without.pci {
         Some(_) => Vec::new(),
@@ -56,7 +56,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// For clap and files: `0000:01:00.0`, or without the segment.
+/// Read an address, for clap and files: `0000:01:00.0`, or without the segment.
 pub fn parse(text: &str) -> std::result::Result<Address, String> {
     address(text)
         .ok_or_else(|| format!("{text:?} is no PCI address; lspci -D shows them: 0000:01:00.0"))
@@ -83,7 +83,7 @@ fn hex(text: &str, most: usize) -> Option<u16> {
     fits.then(|| u16::from_str_radix(text, 16).ok()).flatten()
 }
 
-/// What the partition has, as KLoader lists it.
+/// Return what the partition has, as KLoader lists it.
 pub fn given_to(root: &Path, partition: &str) -> Vec<String> {
     let path = root.join("sys/class/shimos").join(partition).join("pci");
     let text = fs::read_to_string(path).unwrap_or_default();

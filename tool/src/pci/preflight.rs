@@ -11,7 +11,7 @@ const DRIVER: &str = "shimos-pci";
 const MSI: u8 = 0x05;
 const MSI_X: u8 = 0x11;
 
-/// Does anything speak against giving all of these to one partition?
+/// Check that nothing speaks against giving all of these to one partition.
 pub fn check(root: &Path, devices: &[Address]) -> Result<()> {
     for (i, device) in devices.iter().enumerate() {
         if devices.iter().take(i).any(|other| other == device) {
@@ -30,7 +30,7 @@ pub fn check(root: &Path, devices: &[Address]) -> Result<()> {
     Ok(())
 }
 
-/// The devices that could be given now, each by itself.
+/// Return the devices that could be given now, each by itself.
 pub fn candidates(root: &Path) -> Vec<Address> {
     let Ok(list) = fs::read_dir(root.join("sys/bus/pci/devices")) else {
         return Vec::new();

@@ -18,7 +18,7 @@ const COLOURS: [Color; 6] = [
 pub struct Letters(Vec<(String, char)>);
 
 impl Letters {
-    /// One that its name has, if another kernel has not got it yet.
+    /// Give each name a letter that it has, if another kernel has not got it yet.
     pub fn of<'a>(names: impl Iterator<Item = &'a str>) -> Self {
         let mut given: Vec<(String, char)> = Vec::new();
         for name in names {
@@ -33,11 +33,13 @@ impl Letters {
         Letters(given)
     }
 
+    /// Return a kernel's letter; `?` for one that is not known.
     pub fn letter(&self, name: &str) -> char {
         let found = self.0.iter().find(|(other, _)| other == name);
         found.map_or('?', |(_, letter)| *letter)
     }
 
+    /// Return a kernel's colour, if the terminal has colours; the first kernel has none.
     pub fn style(&self, name: &str, look: Look) -> Style {
         let at = self.0.iter().position(|(other, _)| other == name);
         let place = at.and_then(|at| at.checked_sub(1));

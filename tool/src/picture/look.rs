@@ -20,7 +20,7 @@ pub const NONE: Look = Look {
 /// What a terminal has whose size nobody knows, as at the other end of a serial line.
 const USUAL: (u16, u16) = (80, 24);
 
-/// Columns and rows of the terminal: as it says, else as the environment does.
+/// Return columns and rows of the terminal: as it says, else as the environment does.
 pub fn size() -> (u16, u16) {
     let told = ratatui::crossterm::terminal::size().unwrap_or_default();
     let variable = |name: &str| std::env::var(name).ok()?.parse().ok();
@@ -40,7 +40,7 @@ fn chosen(told: (u16, u16), set: (Option<u16>, Option<u16>)) -> (u16, u16) {
 const PLAIN: [&str; 2] = ["dumb", "vt"];
 
 impl Look {
-    /// Of this process's terminal.
+    /// Find out what this process's terminal can show.
     pub fn here() -> Self {
         Self::of(&|name| std::env::var(name).ok())
     }

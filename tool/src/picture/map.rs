@@ -26,6 +26,7 @@ const STEPS: [char; 8] = ['.', ':', '-', '=', '+', '*', '#', '@'];
 pub struct History(BTreeMap<String, VecDeque<f64>>);
 
 impl History {
+    /// Remember how busy each kernel is, and forget those that are gone.
     pub fn add(&mut self, machine: &Machine) {
         self.0
             .retain(|name, _| machine.kernels.iter().any(|k| k.name == *name));
@@ -56,6 +57,7 @@ pub struct Map<'a> {
 }
 
 impl<'a> Map<'a> {
+    /// Draw a machine within so many columns.
     pub fn new(machine: &'a Machine, look: Look, width: usize) -> Self {
         let names = machine.kernels.iter().map(|kernel| kernel.name.as_str());
         Map {
@@ -66,7 +68,7 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// All of it.
+    /// Draw all of it.
     pub fn whole(&self, history: &History) -> Vec<Line<'static>> {
         let mut lines = self.cpus();
         lines.push(self.memory());
@@ -80,7 +82,8 @@ impl<'a> Map<'a> {
         lines
     }
 
-    /// A row for each node, more if it is long: cores in brackets, with whose each CPU is.
+    /// Draw a row for each node, more if it is long: cores in brackets, with whose each CPU
+    /// is.
     pub fn cpus(&self) -> Vec<Line<'static>> {
         let several = self.machine.nodes.len() > 1;
         let title = |node: &Node| match several {
@@ -136,7 +139,7 @@ impl<'a> Map<'a> {
         self.letters.style(name, self.look)
     }
 
-    /// A bar of all memory: letters are whose it is, dots are free.
+    /// Draw a bar of all memory: letters are whose it is, dots are free.
     pub fn memory(&self) -> Line<'static> {
         let memory = &self.machine.memory;
         let tail = format!(
@@ -162,7 +165,7 @@ impl<'a> Map<'a> {
         Line::from(line)
     }
 
-    /// Whose the letters are, how busy each is, and how busy it was.
+    /// Write whose the letters are, how busy each is, and how busy it was.
     pub fn kernels(&self, history: &History) -> Vec<Line<'static>> {
         let rows = self.machine.kernels.iter().map(Self::row);
         let rows: Vec<[String; 5]> = rows.collect();
@@ -202,7 +205,7 @@ impl<'a> Map<'a> {
         ]
     }
 
-    /// What this kernel gives to others.
+    /// Write what this kernel gives to others.
     pub fn devices(&self) -> Vec<Line<'static>> {
         let devices = self.machine.devices.iter();
         let longest = devices

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 
-/// Lines as text; styles are left out.
+/// Write lines as text; styles are left out.
 pub fn plain(lines: &[Line<'_>]) -> String {
     text(lines, |_| String::new())
 }
 
-/// Lines with the sequences that every terminal with colours knows.
+/// Write lines with the sequences that every terminal with colours knows.
 pub fn coloured(lines: &[Line<'_>]) -> String {
     text(lines, sequence)
 }

@@ -34,6 +34,7 @@ pub struct View {
     selected: Option<String>,
 }
 
+/// What a key leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Then {
     Stay,
@@ -41,6 +42,7 @@ pub enum Then {
 }
 
 impl View {
+    /// Begin with nothing to show.
     pub fn new(interval: Duration, sort: Sort, look: Look) -> Self {
         View {
             rows: Vec::new(),
@@ -54,6 +56,7 @@ impl View {
         }
     }
 
+    /// Show other rows, the same one chosen if it is still there.
     pub fn update(&mut self, rows: Vec<Row>, machine: Machine) {
         self.rows = rows;
         self.history.add(&machine);
@@ -74,6 +77,7 @@ impl View {
         self.selected = self.rows.get(at).map(|row| row.name.clone());
     }
 
+    /// Do what a key means.
     pub fn key(&mut self, key: KeyEvent) -> Then {
         let at = self.position().unwrap_or(0);
         match key.code {
@@ -94,6 +98,7 @@ impl View {
         Then::Stay
     }
 
+    /// Draw the whole screen.
     pub fn draw(&self, frame: &mut Frame<'_>) {
         let devices = self.position().and_then(|at| self.rows.get(at));
         let count = devices.map_or(0, |row| row.devices.len());

@@ -10,7 +10,7 @@ use crate::picture::map::{History, Map};
 use crate::picture::{look, print};
 use crate::{interrupt, output};
 
-/// Until a signal ends it.
+/// Print pictures until a signal ends it.
 pub fn run(
     read: &mut dyn FnMut() -> Result<Snapshot>,
     interval: Duration,

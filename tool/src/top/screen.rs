@@ -75,7 +75,7 @@ pub fn leave() {
     }
 }
 
-/// Until a key or a signal ends it.
+/// Show the screen until a key or a signal ends it.
 pub fn run(
     read: &mut dyn FnMut() -> Result<Snapshot>,
     mut view: View,

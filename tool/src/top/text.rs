@@ -4,6 +4,7 @@ use crate::machine::rates::{DeviceRow, Row, Sort};
 use crate::output::{self, printable};
 use crate::size;
 
+/// The columns' heads.
 pub const HEAD: [&str; Sort::ALL.len()] = [
     "NAME",
     "STATE",
@@ -17,6 +18,7 @@ pub const HEAD: [&str; Sort::ALL.len()] = [
     "DOORBELLS/S",
 ];
 
+/// The heads of a kernel's devices.
 pub const DEVICE_HEAD: [&str; 8] = [
     "ID",
     "KIND",
@@ -31,6 +33,7 @@ pub const DEVICE_HEAD: [&str; 8] = [
 /// What is not known, or not there.
 const NONE: &str = "-";
 
+/// Write a row's cells.
 pub fn cells(row: &Row) -> [String; HEAD.len()] {
     let bytes = |rate: Option<f64>| rate.map_or(NONE.into(), show_bytes);
     [
@@ -47,6 +50,7 @@ pub fn cells(row: &Row) -> [String; HEAD.len()] {
     ]
 }
 
+/// Write a device's cells.
 pub fn device_cells(device: &DeviceRow) -> [String; DEVICE_HEAD.len()] {
     [
         device.id.to_string(),
@@ -72,7 +76,7 @@ fn show_count(rate: f64) -> String {
     format!("{rate:.0}")
 }
 
-/// All of it, for scripts.
+/// Write all of it, for scripts.
 pub fn table(rows: &[Row]) -> String {
     let mut lines = vec![HEAD.map(String::from).to_vec()];
     lines.extend(rows.iter().map(|row| cells(row).to_vec()));

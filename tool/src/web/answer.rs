@@ -15,6 +15,7 @@ pub struct Asked<'a> {
     pub host: Option<&'a str>,
 }
 
+/// What is sent back.
 pub struct Answer {
     pub status: u16,
     pub body: String,
@@ -30,7 +31,8 @@ impl Answer {
         }
     }
 
-    /// The page runs its own script, asks this server, and nothing else.
+    /// Return the headers: the page runs its own script, asks this server, and nothing
+    /// else.
     pub fn headers(&self) -> [(&'static str, &'static str); 4] {
         [
             ("Content-Type", self.kind),
@@ -44,7 +46,7 @@ impl Answer {
     }
 }
 
-/// The page, the map of the machine, or why there is neither.
+/// Answer with the page, the map of the machine, or why there is neither.
 pub fn to(asked: &Asked<'_>, machine: &mut dyn FnMut() -> Result<Machine>) -> Answer {
     if !asked.host.is_some_and(is_no_name) {
         // A page of somebody else's whose name leads here would be let read this one.

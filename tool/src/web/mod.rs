@@ -20,6 +20,7 @@ const SLICE: Duration = Duration::from_millis(200);
 /// However many browsers ask, the machine is not looked at more often.
 const BETWEEN: Duration = Duration::from_millis(500);
 
+/// A server that listens.
 pub struct Server {
     http: tiny_http::Server,
     address: SocketAddr,
@@ -37,6 +38,7 @@ impl Server {
         Ok(Server { http, address })
     }
 
+    /// Return where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -30,7 +30,8 @@ const ENTROPY: [u8; 64] = [0xfd; 64];
 const START: &str = " shimos.start=0000000000";
 const DIGITS: usize = 10;
 
-/// The tree for a partition with this command line.
+/// Make the tree for a partition with this command line; the error says what could not be
+/// written.
 pub fn describe(platform: &Platform, cmdline: &str) -> Result<Description, String> {
     let failed = |e: FdtError| format!("cannot write the device tree: {e}");
     let mut blob = write(platform, cmdline).map_err(failed)?;

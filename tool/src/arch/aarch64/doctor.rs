@@ -6,6 +6,7 @@ use crate::check::Check;
 use crate::commands::doctor::Host;
 use crate::kernel_log;
 
+/// Check what the architecture wants of the machine.
 pub fn checks(host: &Host) -> Vec<Check> {
     vec![interrupt_controller(host), firmware(host)]
 }

@@ -20,10 +20,12 @@ const MAGIC: [u8; 4] = *b"ARM\x64";
 /// No kernel comes near; an archive bomb stops here.
 const MAX: u64 = 1 << 30;
 
+/// Tell whether a flat image begins like this.
 pub fn is_one(head: &[u8]) -> bool {
     bytes(head, MAGIC_AT) == Some(MAGIC)
 }
 
+/// Check that a flat image is whole and one that can run, and find its version.
 pub fn inspect(file: &File, head: &[u8], len: u64) -> Result<KernelImage> {
     if u64_at(head, 0x10) == 0 {
         return Err(Error::new(
@@ -72,7 +74,7 @@ fn file_size(head: &[u8]) -> u64 {
     ends.max().unwrap_or(0)
 }
 
-/// If the file is a packed one: what is in it.
+/// Unpack the file if it is a packed one; `None`: it is not.
 pub fn unpacked(file: &File, head: &[u8], len: u64) -> Result<Option<File>> {
     let Some((packing, at, size)) = packed(head, len)? else {
         return Ok(None);

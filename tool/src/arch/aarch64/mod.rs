@@ -7,6 +7,7 @@ mod paging;
 
 use super::{Architecture, Without};
 
+/// What is special about arm64.
 pub static AARCH64: Architecture = Architecture {
     name: "arm64",
     name_with_article: "an arm64",

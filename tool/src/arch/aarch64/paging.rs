@@ -38,7 +38,7 @@ enum Far {
     Split,
 }
 
-/// Those of the kernel that says this of itself, if it is one of arm64.
+/// Find those of the kernel that says this of itself, if it is one of arm64.
 pub fn of<'a>(memory: &'a dyn Memory, info: &Vmcoreinfo) -> Option<Box<dyn PageTables + 'a>> {
     let image_offset = info.number("kimage_voffset")? as u64;
     let page_shift = match info.page_size()? {

@@ -7,6 +7,7 @@ use crate::check::Check;
 use crate::commands::doctor::Host;
 use crate::kernel_log;
 
+/// Check what the architecture wants of the machine.
 pub fn checks(host: &Host) -> Vec<Check> {
     let mut checks = vec![broadcast(host), apic(host), clock(host)];
     checks.extend(virtual_machine(host));

@@ -6,10 +6,12 @@ use crate::error::{Error, Result};
 use crate::kernel_image::{Format, KernelImage, MIN, truncated, version_word};
 use crate::kernel_image::{bytes, u8_at, u16_at, u32_at};
 
+/// Tell whether a bzImage begins like this.
 pub fn is_one(head: &[u8]) -> bool {
     bytes::<4>(head, 0x202) == Some(*b"HdrS")
 }
 
+/// Check that a bzImage is whole and one that can run, and find its version.
 pub fn inspect(_: &File, head: &[u8], len: u64) -> Result<KernelImage> {
     if u16_at(head, 0x1fe) != 0xaa55 {
         return Err(Error::new("this is not a Linux kernel: no boot signature"));

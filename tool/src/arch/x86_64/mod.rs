@@ -6,6 +6,7 @@ pub mod paging;
 
 use super::{Architecture, Without};
 
+/// What is special about x86-64.
 pub static X86_64: Architecture = Architecture {
     name: "x86-64",
     name_with_article: "an x86-64",

@@ -23,7 +23,7 @@ struct Tables<'a> {
     encryption: u64,
 }
 
-/// Those of the kernel that says this of itself, if it is one of x86-64.
+/// Find those of the kernel that says this of itself, if it is one of x86-64.
 pub fn of<'a>(memory: &'a dyn Memory, info: &Vmcoreinfo) -> Option<Box<dyn PageTables + 'a>> {
     let phys_base = info.number("phys_base")? as u64;
     let table = info

@@ -5,6 +5,7 @@
 
 use roff::{Inline, Roff, bold, roman};
 
+/// What a page says of itself.
 pub struct Page {
     pub name: &'static str,
     pub section: &'static str,
@@ -16,7 +17,7 @@ pub struct Page {
 const NAMED_BY: &str = "key";
 
 impl Page {
-    /// The whole page.
+    /// Make the whole page, in roff.
     pub fn of_markdown(&self, text: &str) -> String {
         let mut roff = Roff::new();
         let version = format!("shimos {}", env!("CARGO_PKG_VERSION"));

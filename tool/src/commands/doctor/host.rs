@@ -14,19 +14,24 @@ pub struct Host {
 }
 
 impl Host {
+    /// Look at the machine below `root`, which is `/` but in tests.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Host { root: root.into() }
     }
 
+    /// Read a file below the root, without white space around it; `None`: it cannot be
+    /// read.
     pub fn read(&self, path: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.root.join(path)).ok()?;
         Some(text.trim().to_string())
     }
 
+    /// Return the running kernel's release, as `uname -r` prints it.
     pub fn release(&self) -> String {
         self.read("proc/sys/kernel/osrelease").unwrap_or_default()
     }
 
+    /// Tell whether the running kernel was started with this word.
     pub fn has_parameter(&self, parameter: &str) -> bool {
         self.read("proc/cmdline")
             .unwrap_or_default()
@@ -34,7 +39,7 @@ impl Host {
             .any(|word| word.replace('-', "_") == parameter)
     }
 
-    /// The flags of the first CPU.
+    /// Tell whether the first CPU has this flag.
     pub fn has_flag(&self, flag: &str) -> bool {
         let text = self.read("proc/cpuinfo").unwrap_or_default();
         text.lines()
@@ -42,6 +47,7 @@ impl Host {
             .is_some_and(|line| line.split_whitespace().any(|word| word == flag))
     }
 
+    /// Check all that KLoader has no say in.
     pub fn checks(&self, architecture: &Architecture) -> Vec<Check> {
         let mut checks = vec![
             Check::ok("architecture", architecture.name),
@@ -87,6 +93,7 @@ impl Host {
         }
     }
 
+    /// Warn if CPUs share a core.
     pub fn siblings(&self) -> Check {
         const NAME: &str = "SMT";
         let mut pairs: Vec<String> = Vec::new();

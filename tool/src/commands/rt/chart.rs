@@ -18,14 +18,14 @@ const GROUND: f64 = 0.5;
 /// Of the axis: a bar that is narrower is widened to it, two pixels, so that it is seen.
 const LEAST_WIDTH: f64 = 1.0 / 400.0;
 
-/// A whole SVG file: how many, on a logarithmic scale, over nanoseconds.
+/// Draw a whole SVG file: how many, on a logarithmic scale, over nanoseconds.
 pub fn svg(name: &str, late: &RtLatency) -> Result<String> {
     let mut text = String::new();
     draw(SVGBackend::with_string(&mut text, SIZE), name, late).map_err(cannot)?;
     Ok(text)
 }
 
-/// The same as a whole PNG file.
+/// Draw the same as a whole PNG file.
 pub fn png(name: &str, late: &RtLatency) -> Result<Vec<u8>> {
     let mut pixels = vec![0; (SIZE.0 * SIZE.1) as usize * 3];
     draw(BitMapBackend::with_buffer(&mut pixels, SIZE), name, late).map_err(cannot)?;

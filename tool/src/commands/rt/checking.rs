@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::lookup::OrRefuse;
 use crate::output;
 
+/// Print whether a program's memory is as it was loaded; an error if it is not.
 pub fn run(device: &dyn Device, args: &cli::RtCheck) -> Result<()> {
     let check = look(device, &args.name)?;
     if args.json {

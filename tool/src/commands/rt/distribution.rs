@@ -30,6 +30,7 @@ pub struct Figures {
 }
 
 impl Figures {
+    /// Change all of them alike, as from cycles to nanoseconds.
     pub fn map(self, change: impl Fn(u64) -> u64) -> Self {
         Figures {
             min: change(self.min),
@@ -42,6 +43,7 @@ impl Figures {
         }
     }
 
+    /// Return them in the order of the table.
     pub fn all(self) -> [u64; 7] {
         [
             self.min, self.mean, self.p50, self.p90, self.p99, self.p999, self.max,
@@ -58,7 +60,7 @@ fn least(bucket: usize) -> u64 {
     }
 }
 
-/// Those that are not empty, the least first.
+/// Return those that are not empty, the least first.
 pub fn buckets(late: &RtLatency) -> Vec<Bucket> {
     let last = late.buckets.len().saturating_sub(1);
     let limits = |i: usize| match i {
@@ -93,7 +95,7 @@ fn percentile(late: &RtLatency, buckets: &[Bucket], thousandths: u64) -> u64 {
     late.max
 }
 
-/// In cycles; of a program that had interrupts.
+/// Compute the figures, in cycles, of a program that had interrupts.
 pub fn figures(late: &RtLatency) -> Figures {
     let buckets = buckets(late);
     let at = |thousandths| percentile(late, &buckets, thousandths);
@@ -108,7 +110,7 @@ pub fn figures(late: &RtLatency) -> Figures {
     }
 }
 
-/// Cycles as nanoseconds.
+/// Convert cycles to nanoseconds.
 pub fn ns(late: &RtLatency, cycles: u64) -> u64 {
     let per_second = u128::from(late.cycles_per_second.max(1));
     u64::try_from(u128::from(cycles) * NS / per_second).unwrap_or(u64::MAX)

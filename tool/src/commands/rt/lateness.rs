@@ -14,6 +14,7 @@ use crate::output;
 /// Characters of the longest bar.
 const BAR: f64 = 40.0;
 
+/// Print, or draw, how late a program's interrupts were.
 pub fn run(device: &dyn Device, args: &cli::RtLatency) -> Result<()> {
     let late = read(device, &args.name)?;
     if let Some(picture) = &args.histogram {

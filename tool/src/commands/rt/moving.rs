@@ -12,6 +12,7 @@ use crate::ikc::latency;
 use crate::lookup::OrRefuse;
 use crate::output;
 
+/// Move a program to another CPU, or one of the host's CPUs to another core.
 pub fn run(device: &dyn Device, args: &cli::RtMove) -> Result<()> {
     let moved = go(device, args)?;
     output::found(&moved, args.json, text)

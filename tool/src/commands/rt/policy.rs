@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::lookup::OrRefuse;
 use crate::output;
 
+/// Print, or set, where the host's CPUs are while programs share them.
 pub fn run(device: &dyn Device, args: &cli::RtPolicy) -> Result<()> {
     let found = ask(device, args.policy)?;
     output::found(&found, args.json, text)

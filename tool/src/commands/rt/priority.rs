@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::lookup::OrRefuse;
 use crate::output;
 
+/// Change the priority of a program, or of a CPU's real-time tasks.
 pub fn run(device: &dyn Device, args: &cli::RtPriority) -> Result<()> {
     let changed = change(device, args)?;
     output::found(&changed, args.json, text)

@@ -10,6 +10,7 @@ use crate::device::{Device, RtVector, RtVectors, Status};
 use crate::error::Result;
 use crate::output;
 
+/// Print how often each interrupt came to CPUs that programs share, and whose it was.
 pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
     print("vectors", &rows(&read(device)?), args, table)
 }

@@ -19,11 +19,12 @@ pub enum Cpus {
     Count(u32),
 }
 
-/// The CPUs' numbers, those of `Count` chosen by what the host has free.
+/// Return the CPUs' numbers, those of `Count` chosen by what the host has free.
 ///
-/// Whole cores that are neighbours, of one node that has `memory` bytes free if there is one, and
-/// those with the highest numbers. Never a core of which the host keeps a CPU: the first one, those
-/// that cannot go offline, and those shared with real-time programs. `root` is `/` but in tests.
+/// Whole cores that are neighbours, of one node that has `memory` bytes free if there is
+/// one, and those with the highest numbers. Never a core of which the host keeps a CPU: the
+/// first one, those that cannot go offline, and those shared with real-time programs.
+/// `root` is `/` but in tests.
 pub fn choose(root: &Path, device: &dyn Device, cpus: &Cpus, memory: u64) -> Result<Vec<u32>> {
     let wanted = match cpus {
         Cpus::List(list) => return Ok(list.clone()),
@@ -144,6 +145,7 @@ fn free_memory(root: &Path, node: u32) -> u64 {
     kib.unwrap_or(0).saturating_mul(1024)
 }
 
+/// Warn if another kernel keeps a thread of these CPUs' cores.
 pub fn warn_of_split_cores(cpus: &[u32]) {
     for threads in smt::split_cores(Path::new("/"), cpus) {
         output::note(format_args!(

@@ -4,7 +4,8 @@ use crate::arch::Architecture;
 use crate::device::Kind;
 use crate::error::{Error, Result};
 
-/// Before anything is taken, and before KLoader is asked for it.
+/// Check that the architecture has what is asked for, before anything is taken, and before
+/// KLoader is asked for it.
 pub fn check(architecture: &Architecture, kind: Kind, guarded: bool) -> Result<()> {
     let without = &architecture.without;
     let asked = [

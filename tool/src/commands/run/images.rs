@@ -19,6 +19,7 @@ pub struct Images {
 }
 
 impl Images {
+    /// Open and check all that the partition needs before there is one.
     pub fn open(wish: &Wish) -> Result<Self> {
         match wish.kind {
             Kind::Linux => linux(wish),
@@ -26,6 +27,7 @@ impl Images {
         }
     }
 
+    /// Print what the user should know of them.
     pub fn describe(&self) {
         for note in &self.notes {
             output::note(note);

@@ -6,6 +6,7 @@ use crate::device::{Device, Kind, Outcome};
 use crate::error::{Error, Result};
 use crate::lookup::OrRefuse;
 
+/// Load a partition, and describe its platform where the kernel wants that.
 pub fn load(device: &dyn Device, id: u32, name: &str, kind: Kind, images: &Images) -> Result<()> {
     let refused = format!("cannot load '{name}'");
     device

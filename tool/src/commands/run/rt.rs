@@ -6,7 +6,7 @@ use crate::cpulist;
 use crate::device::Kind;
 use crate::error::{Error, Result};
 
-/// The one CPU that it shares.
+/// Return the one CPU that it shares.
 pub fn cpus(args: &cli::Run, file: &Config) -> Result<Vec<u32>> {
     let cpus = match (&args.share_cpus, &file.share_cpus) {
         (Some(list), _) => list.0.clone(),

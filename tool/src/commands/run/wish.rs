@@ -13,6 +13,7 @@ use crate::devices::spec::Wanted;
 use crate::error::{Error, IoContext, Result};
 use crate::{cpulist, kernel_cmdline, pci, size};
 
+/// A partition as the user wants it.
 #[derive(Debug)]
 pub struct Wish {
     pub name: String,
@@ -35,6 +36,7 @@ pub struct Wish {
 }
 
 impl Wish {
+    /// Merge the command line with a file; the error names what is missing or cannot be.
     pub fn from(args: &cli::Run, file: Config) -> Result<Self> {
         let kind = kind(args, &file);
         rt::check_options(kind, args, &file)?;
@@ -122,7 +124,7 @@ impl Wish {
     }
 }
 
-/// The command line goes first, as everywhere.
+/// Tell what it shall be. The command line goes first, as everywhere.
 pub fn kind(args: &cli::Run, file: &Config) -> Kind {
     let takes = args.cpus.is_some() || args.cpuset.is_some();
     let shares = args.share_cpus.is_some() || (!takes && file.share_cpus.is_some());
@@ -180,6 +182,7 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Return the limits of a kind's memory, in bytes.
     pub fn of(info: &Info, kind: Kind) -> Self {
         let (min, max) = match kind {
             Kind::Linux => (info.memory_min, u64::MAX),
@@ -192,7 +195,7 @@ impl Limits {
         }
     }
 
-    /// `bytes`, rounded up.
+    /// Round `bytes` up; an error if that is too little or too much.
     pub fn round(self, bytes: u64) -> Result<u64> {
         let shown = size::show(bytes);
         if bytes < self.min {
