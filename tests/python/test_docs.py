@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from lab.command import run
 from lab.paths import SRC
+from lab.scripts import source_files
 
-PAGES = sorted(SRC / name for name in run("git", "-C", SRC, "ls-files", "*.md").split())
+PAGES = [path for path in source_files(SRC) if path.suffix == ".md"]
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
