@@ -1,16 +1,17 @@
 //! What a partition is, what it does and why it ended: KLoader's numbers, and our words.
 
-use std::fmt;
-
 use serde::Serialize;
+use strum::{Display, FromRepr, IntoStaticStr};
 
 use crate::abi;
 
 /// What a partition does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display, FromRepr, IntoStaticStr)]
+#[repr(u32)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum State {
-    Created,
+    Created = 1,
     Loaded,
     Starting,
     Running,
@@ -24,17 +25,7 @@ pub enum State {
 impl State {
     /// Read KLoader's number.
     pub fn from_raw(raw: u32) -> Self {
-        match raw {
-            1 => State::Created,
-            2 => State::Loaded,
-            3 => State::Starting,
-            4 => State::Running,
-            5 => State::Stopping,
-            6 => State::Stopped,
-            7 => State::Crashed,
-            8 => State::Stuck,
-            _ => State::Unknown,
-        }
+        Self::from_repr(raw).unwrap_or(State::Unknown)
     }
 
     /// Do its CPUs run?
@@ -49,31 +40,17 @@ impl State {
 
     /// Return its word, for tables and JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            State::Created => "created",
-            State::Loaded => "loaded",
-            State::Starting => "starting",
-            State::Running => "running",
-            State::Stopping => "stopping",
-            State::Stopped => "stopped",
-            State::Crashed => "crashed",
-            State::Stuck => "stuck",
-            State::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for State {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        self.into()
     }
 }
 
 /// Why a partition last stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromRepr, IntoStaticStr)]
+#[repr(u32)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Cause {
-    None,
+    None = 0,
     Poweroff,
     Reboot,
     Halt,
@@ -89,36 +66,12 @@ pub enum Cause {
 impl Cause {
     /// Read KLoader's number.
     pub fn from_raw(raw: u32) -> Self {
-        match raw {
-            0 => Cause::None,
-            1 => Cause::Poweroff,
-            2 => Cause::Reboot,
-            3 => Cause::Halt,
-            4 => Cause::Panic,
-            5 => Cause::Reset,
-            6 => Cause::Killed,
-            7 => Cause::Fault,
-            8 => Cause::Failed,
-            9 => Cause::Changed,
-            _ => Cause::Unknown,
-        }
+        Self::from_repr(raw).unwrap_or(Cause::Unknown)
     }
 
     /// Return one word, for tables.
     pub fn name(self) -> &'static str {
-        match self {
-            Cause::None => "none",
-            Cause::Poweroff => "poweroff",
-            Cause::Reboot => "reboot",
-            Cause::Halt => "halt",
-            Cause::Panic => "panic",
-            Cause::Reset => "reset",
-            Cause::Killed => "killed",
-            Cause::Fault => "fault",
-            Cause::Failed => "failed",
-            Cause::Changed => "changed",
-            Cause::Unknown => "unknown",
-        }
+        self.into()
     }
 
     /// Return what the partition did: "it …".
@@ -171,5 +124,27 @@ impl Kind {
             Kind::Linux => "Linux",
             Kind::Rt => "real-time program",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_words() {
+        for (raw, state, word) in [
+            (1, State::Created, "created"),
+            (8, State::Stuck, "stuck"),
+            (0, State::Unknown, "unknown"),
+            (99, State::Unknown, "unknown"),
+        ] {
+            assert_eq!(State::from_raw(raw), state);
+            assert_eq!((state.name(), state.to_string().as_str()), (word, word));
+        }
+        assert_eq!(format!("{:8}|", State::Stuck), "stuck   |");
+        assert_eq!(Cause::from_raw(0).name(), "none");
+        assert_eq!(Cause::from_raw(9).name(), "changed");
+        assert_eq!(Cause::from_raw(99), Cause::Unknown);
     }
 }

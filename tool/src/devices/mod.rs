@@ -19,12 +19,14 @@ use std::fmt;
 use std::fs::File;
 
 use serde::{Serialize, Serializer};
+use strum::{Display, FromRepr, IntoStaticStr};
 
 use crate::device::{Outcome, Refusal};
 
 /// What is shared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Kind {
     Disk,
     Net,
@@ -34,26 +36,18 @@ pub enum Kind {
 impl Kind {
     /// Return its word, for tables and JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::Disk => "disk",
-            Kind::Net => "net",
-            Kind::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        self.into()
     }
 }
 
 /// How far its user has come with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display, FromRepr, IntoStaticStr)]
+#[repr(u32)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum State {
     /// The user does not run yet.
-    Waiting,
+    Waiting = 0,
     /// The user knows of it, no driver has started it.
     Offered,
     Running,
@@ -67,26 +61,12 @@ pub enum State {
 impl State {
     /// Read the back end's number.
     pub fn from_raw(raw: u32) -> Self {
-        match raw {
-            0 => State::Waiting,
-            1 => State::Offered,
-            2 => State::Running,
-            3 => State::Broken,
-            4 => State::Leaving,
-            _ => State::Unknown,
-        }
+        Self::from_repr(raw).unwrap_or(State::Unknown)
     }
 
     /// Return its word, for tables and JSON.
     pub fn name(self) -> &'static str {
-        match self {
-            State::Waiting => "waiting",
-            State::Offered => "offered",
-            State::Running => "running",
-            State::Broken => "broken",
-            State::Leaving => "leaving",
-            State::Unknown => "unknown",
-        }
+        self.into()
     }
 }
 
