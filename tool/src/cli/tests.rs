@@ -15,6 +15,30 @@ fn clap_is_content() {
     Cli::command().debug_assert();
 }
 
+/// What every command prints with `--help`, in one file: a change of an option shows in a review.
+#[test]
+fn help_of_all_commands() {
+    let mut cli = Cli::command().term_width(100);
+    cli.build();
+    let mut text = String::new();
+    write_help(&mut cli, &mut text);
+    insta::assert_snapshot!(text);
+}
+
+fn write_help(command: &mut clap::Command, to: &mut String) {
+    let name = command.get_bin_name().unwrap_or("shimos").to_string();
+    to.push_str(&format!(
+        "$ {name} --help\n{}\n",
+        command.render_long_help()
+    ));
+    for below in command.get_subcommands_mut() {
+        // It prints the same.
+        if below.get_name() != "help" {
+            write_help(below, to);
+        }
+    }
+}
+
 #[test]
 fn run_in_full() {
     let cli =

@@ -90,14 +90,7 @@ mod tests {
 
     #[test]
     fn columns() {
-        assert_eq!(
-            table(&rates::example()).lines().collect::<Vec<_>>(),
-            [
-                "NAME  STATE    CPUS  CPU%  MEMORY  READ/S  WRITE/S  RX/S     TX/S  DOORBELLS/S",
-                "web   running  2     -     1 GiB   1 MiB   0 B      1.5 KiB  0 B   10",
-                "db    running  2     -     1 GiB   -       -        -        -     0",
-            ]
-        );
+        insta::assert_snapshot!(table(&rates::example()));
         let device = &rates::example()[0].devices[0];
         assert_eq!(
             device_cells(device).join(" "),
