@@ -111,7 +111,8 @@ RUST_TARGET = $(subst -linux,-unknown-linux-gnu,$(TRIPLE))
 .PHONY: tool deb
 tool: ## build the static command-line tool into OUT (OUT=…)
 	mkdir -p $(OUT)
-	cd tool && cargo build --release --locked -p shimos --target $(RUST_TARGET)
+	cd tool && $(if $(CROSS_COMPILE),CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc) \
+		cargo build --release --locked -p shimos --target $(RUST_TARGET)
 	cp $${CARGO_TARGET_DIR:-tool/target}/$(RUST_TARGET)/release/shimos $(OUT)/
 
 deb: ## build the Debian packages into BUILD/deb (needs debhelper, dh-dkms, musl-tools, cargo; ARCH=arm64)

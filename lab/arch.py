@@ -1,10 +1,11 @@
 """The architectures of the lab's machines, called as Debian calls them: all that differs, as one value each.
 
-The lab runs on an x86-64 computer; machines of the other kind are emulated, and what they run is cross-built.
+The lab runs on a computer of either; machines of the other kind are emulated, and what they run is cross-built.
 """
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,7 +47,7 @@ class Arch:
     @property
     def suffix(self) -> str:
         """What is added to the names of things that the cache has for several architectures."""
-        return "" if self.native else f"-{self.name}"
+        return "" if self is DEFAULT else f"-{self.name}"
 
     def described(self, acpi: bool) -> tuple[str, list[str]]:
         """Return the emulator's board, and more arguments, of a machine with ACPI or with a device tree."""
@@ -86,6 +87,9 @@ ARM64 = Arch(
     kml_and_rt=False,
 )
 
-NATIVE = AMD64
 #: By name.
 ARCHES = {arch.name: arch for arch in (AMD64, ARM64)}
+#: This computer's, which the tool root has, too.
+NATIVE = ARM64 if platform.machine() == "aarch64" else AMD64
+#: Of machines, unless told.  The same on any computer, so that tests and benchmarks are.
+DEFAULT = AMD64

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lab import cache, files, host, progress
 from lab.apt import development
-from lab.arch import NATIVE, Arch
+from lab.arch import AMD64, DEFAULT, Arch
 from lab.command import CommandError, run
 from lab.kernels import Kernel
 from lab.paths import CACHE, SRC
@@ -68,14 +68,14 @@ def _cargo(arch: Arch, *options: str) -> Path:
 
 
 @functools.cache
-def tool(arch: Arch = NATIVE) -> Path:
+def tool(arch: Arch = DEFAULT) -> Path:
     """Build the ``shimos`` tool, a static binary; returns its path."""
     with cache.lock("build-tool"), progress.step(f"building the shimos tool ({arch.name})"):
         return _cargo(arch, "-p", "shimos") / "shimos"
 
 
 @functools.cache
-def init(arch: Arch = NATIVE) -> Path:
+def init(arch: Arch = DEFAULT) -> Path:
     """Build the static init that the tool puts into a partition's initrd; returns its path."""
     out = _BUILD / f"init{arch.suffix}"
     development(arch)
@@ -84,7 +84,7 @@ def init(arch: Arch = NATIVE) -> Path:
     return out / "init"
 
 
-def everything(arch: Arch = NATIVE) -> dict[str, Path]:
+def everything(arch: Arch = DEFAULT) -> dict[str, Path]:
     """Build tool, init and the tests' programs; returns them by their places on a machine."""
     parts = {"usr/lib/shimos/init": init(arch), **test_programs(arch)}
     if "tool" not in os.environ.get(_WITHOUT, ""):
@@ -120,9 +120,7 @@ def _kml_and_rt(out: Path) -> dict[str, Path]:
     with cache.lock("build-tool"):
         run_make("rt-tests", out, f"RT_ACTIVATIONS={RT_ACTIVATIONS}", f"RT_SECONDS={RT_SECONDS}")
         parts = {f"{_TESTS}/{image.name}": image for image in (out / "rt").glob("*.elf")}
-        parts[f"{_TESTS}/kml_getpid"] = (
-            _cargo(NATIVE, "-p", "shimos-kml", "--example", "getpid") / "examples" / "getpid"
-        )
+        parts[f"{_TESTS}/kml_getpid"] = _cargo(AMD64, "-p", "shimos-kml", "--example", "getpid") / "examples" / "getpid"
     return parts
 
 
@@ -188,7 +186,7 @@ def payload(kernels: list[Kernel]) -> Path:
     return cache.make(name, key, "packing what is under test", make, keep=_PAYLOADS)
 
 
-def programs_tree(arch: Arch = NATIVE) -> Path:
+def programs_tree(arch: Arch = DEFAULT) -> Path:
     """Lay out tool, init, the partitions' initrd and the tests' programs, each at its place; returns the tree."""
     initrd = host.partition_initrd(arch)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lab import cache, files
-from lab.arch import NATIVE, Arch
+from lab.arch import DEFAULT, Arch
 from lab.command import run
 
 #: What tests and benchmarks of disks and networks use, on either side.
@@ -28,7 +28,7 @@ def tree(
     packages: tuple[str, ...],
     finish: Callable[[Path], None],
     *parts: str | bytes | Path,
-    arch: Arch = NATIVE,
+    arch: Arch = DEFAULT,
 ) -> Path:
     """Return the cached directory ``name`` with these packages and root without a password.
 

@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from lab import demo_rt, progress, terminal
-from lab.arch import ARCHES, NATIVE, Arch
+from lab.arch import ARCHES, DEFAULT, Arch
 from lab.demo_steps import Steps
 from lab.devices import Disk
 from lab.machine import LAB_INITRD, Machine, parse_cpu_list
@@ -195,7 +195,7 @@ def main() -> int:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--shell", action="store_true", help="a shell on the emulated machine, everything prepared")
     what.add_argument("--rt", action="store_true", help="an RTOS and Linux on the same core")
-    parser.add_argument("--arch", choices=sorted(ARCHES), default=NATIVE.name, help=f"of the machine ({NATIVE.name})")
+    parser.add_argument("--arch", choices=sorted(ARCHES), default=DEFAULT.name, help=f"of the machine ({DEFAULT.name})")
     parser.add_argument("--device-tree", action="store_true", help="an arm64 machine without ACPI")
     arguments = parser.parse_args()
     arch = ARCHES[arguments.arch]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from lab import cache, files, foreign_initrd
-from lab.arch import NATIVE, Arch
+from lab.arch import DEFAULT, Arch
 from lab.command import run
 from lab.host_root import root_tree
 from lab.kernels import Kernel
@@ -94,7 +94,7 @@ def _busybox(arch: Arch) -> Path:
     return Path("/bin/busybox") if arch.native else root_tree(arch) / "usr/bin/busybox"
 
 
-def partition_initrd(arch: Arch = NATIVE) -> Path:
+def partition_initrd(arch: Arch = DEFAULT) -> Path:
     """Return the bare busybox initrd that partitions boot: /boot/lab-initrd.img."""
 
     def build(target: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab import cache, debian, files
-from lab.arch import NATIVE, Arch
+from lab.arch import DEFAULT, Arch
 
 # systemd is there for those who boot it; the lab's own init is faster.
 _PACKAGES = (
@@ -19,7 +19,7 @@ _PACKAGES = (
 _SPARE = 2 << 30
 
 
-def root_tree(arch: Arch = NATIVE) -> Path:
+def root_tree(arch: Arch = DEFAULT) -> Path:
     """Return the machine's root file system as a directory."""
 
     def finish(target: Path) -> None:
@@ -31,7 +31,7 @@ def root_tree(arch: Arch = NATIVE) -> Path:
     return debian.tree("host-root", what, _PACKAGES, finish, Path(__file__), arch=arch)
 
 
-def root_disk(arch: Arch = NATIVE) -> Path:
+def root_disk(arch: Arch = DEFAULT) -> Path:
     """Return the root as an ext4 image; machines write to a throw-away layer over it."""
     tree = root_tree(arch)
     name, _, key = tree.name.rpartition("-")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lab import cache, progress
 from lab.apt import Apt, install
-from lab.arch import NATIVE, Arch
+from lab.arch import DEFAULT, Arch
 from lab.command import CommandError, run
 from lab.paths import CACHE
 
@@ -42,7 +42,7 @@ class Kernel:
     flavour: str
     version: str  # as uname -r prints it
     root: Path  # holds boot/ and lib/modules/
-    arch: Arch = NATIVE
+    arch: Arch = DEFAULT
 
     @property
     def name(self) -> str:
@@ -60,7 +60,7 @@ class Kernel:
         return self.root / "lib" / "modules" / self.version
 
 
-def get(*flavours: str, arch: Arch = NATIVE) -> list[Kernel]:
+def get(*flavours: str, arch: Arch = DEFAULT) -> list[Kernel]:
     """Return the kernels, with their headers in the tool root."""
     with cache.lock("kernels"):
         found = [_cached(f, arch) for f in flavours]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab import cache, debian, files, kernels
-from lab.arch import ARCHES, NATIVE, Arch
+from lab.arch import ARCHES, DEFAULT, Arch
 from lab.command import run
 from lab.paths import SRC
 
@@ -33,7 +33,7 @@ _UNWANTED = (
 )
 
 
-def root_tree(arch: Arch = NATIVE) -> Path:
+def root_tree(arch: Arch = DEFAULT) -> Path:
     """Return the root file system as a directory, without kernel modules."""
 
     def finish(target: Path) -> None:
@@ -53,13 +53,13 @@ def root_tree(arch: Arch = NATIVE) -> Path:
     return debian.tree("partition-root", what, _PACKAGES, finish, Path(__file__), _NETWORK, arch=arch)
 
 
-def partition_root(flavour: str = "6.12", arch: str = NATIVE.name) -> Path:
+def partition_root(flavour: str = "6.12", arch: str = DEFAULT.name) -> Path:
     """Return an ext4 image of it with that kernel's modules; use a throw-away layer or a copy."""
     tree = root_tree(ARCHES[arch])
     return with_modules("partition-root", tree, flavour, NAME, "making the partitions' root disk", ARCHES[arch])
 
 
-def with_modules(name: str, tree: Path, flavour: str, label: str, what: str, arch: Arch = NATIVE) -> Path:
+def with_modules(name: str, tree: Path, flavour: str, label: str, what: str, arch: Arch = DEFAULT) -> Path:
     """Return an ext4 image of a cached tree with a kernel's modules; ``label`` is the file system's."""
     (kernel,) = kernels.get(flavour, arch=arch)
 

@@ -14,7 +14,7 @@ from typing import Any
 from qemu.qmp import QMPError
 from qemu.qmp.legacy import QEMUMonitorProtocol
 
-from lab.arch import NATIVE, Arch
+from lab.arch import DEFAULT, Arch
 from lab.devices import Disk, Nic, PciDevice, Place, pci_arguments
 
 SHELLS = 8
@@ -34,7 +34,7 @@ class Config:
     memory: str = "4G"
     shells: int = SHELLS
     accel: str = "tcg"  # or kvm, icount, tcg-single
-    arch: Arch = NATIVE
+    arch: Arch = DEFAULT
     acpi: bool = True
     extra: Sequence[str] = ()
 

@@ -12,7 +12,7 @@ import shlex
 import sys
 
 from lab import kernels, progress, terminal
-from lab.arch import ARCHES, NATIVE
+from lab.arch import ARCHES, DEFAULT
 from lab.devices import Disk, Nic
 from lab.machine import Machine
 from lab.shell import ShellError
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("kernel", choices=sorted(kernels.FLAVOURS), help="the host's kernel")
     parser.add_argument("--partition", action="append", choices=sorted(kernels.FLAVOURS), help="kernel for partitions")
-    parser.add_argument("--arch", choices=sorted(ARCHES), default=NATIVE.name, help=f"of the machine ({NATIVE.name})")
+    parser.add_argument("--arch", choices=sorted(ARCHES), default=DEFAULT.name, help=f"of the machine ({DEFAULT.name})")
     parser.add_argument("--device-tree", action="store_true", help="an arm64 machine without ACPI")
     parser.add_argument("--cpus", type=int, default=4, metavar="N", help="number of CPUs (4)")
     parser.add_argument("--memory", default="4G", metavar="SIZE", help="memory (4G)")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lab.arch import ARCHES, NATIVE
+from lab.arch import ARCHES, DEFAULT
 from lab.devices import Disk, Nic, PciDevice
 
 
@@ -15,7 +15,7 @@ class MachineSpec:
     """A machine of the lab, as tests, benchmarks and the demo ask for it."""
 
     #: Of the machine and all its kernels, a key of ``arch.ARCHES``.
-    arch: str = NATIVE.name
+    arch: str = DEFAULT.name
     #: Whether the machine describes itself by ACPI, where a device tree is the other way.
     acpi: bool = True
     #: The host's kernel, a key of ``kernels.FLAVOURS``.

@@ -20,7 +20,7 @@ from pathlib import Path
 from bench.compare import host, run
 from bench.compare.results import Results
 from bench.compare.workloads import WORKLOADS
-from lab.arch import ARCHES, NATIVE, Arch
+from lab.arch import ARCHES, DEFAULT, Arch
 from lab.cache import remove
 from lab.kernels import get
 from lab.paths import CACHE, SRC
@@ -105,7 +105,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="bench/check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--arch", choices=ARCHES, default=NATIVE.name, help="the machine's")
+    parser.add_argument("--arch", choices=ARCHES, default=DEFAULT.name, help="the machine's")
     parser.add_argument("--update", action="store_true", help="what is counted now is the baseline from now on")
     args = parser.parse_args()
     arch = ARCHES[args.arch]

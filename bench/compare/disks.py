@@ -11,7 +11,7 @@ import functools
 from pathlib import Path
 
 from lab import build, cache, debian, files, kernels
-from lab.arch import NATIVE, Arch
+from lab.arch import DEFAULT, Arch
 from lab.command import run
 from lab.partition_root import with_modules
 from lab.paths import SRC
@@ -31,7 +31,7 @@ _HYPERVISORS = ("qemu-system-x86", "socat", "xen-system-amd64")
 PROJECT = "zlib"
 
 
-def tree(arch: Arch = NATIVE) -> Path:
+def tree(arch: Arch = DEFAULT) -> Path:
     """Return the root that all kernels have."""
 
     def finish(target: Path) -> None:
@@ -46,13 +46,13 @@ def tree(arch: Arch = NATIVE) -> Path:
     return debian.tree("bench-root", what, packages, finish, _INIT, arch=arch)
 
 
-def root(arch: Arch = NATIVE) -> Path:
+def root(arch: Arch = DEFAULT) -> Path:
     """Return its disk, with the modules of the kernel that all run."""
     return with_modules("bench-root", tree(arch), "6.12", "bench-root", "making the disk that is measured", arch)
 
 
 @functools.cache
-def tools(arch: Arch = NATIVE) -> Path:
+def tools(arch: Arch = DEFAULT) -> Path:
     """Return the disk with programs, modules and pages that are measured: /bench in every kernel."""
     (kernel,) = kernels.get("6.12", arch=arch)
     modules = [m for m in build.test_modules(kernel) if m.stem == "shimos_ikc_bench"]
