@@ -4,7 +4,7 @@
  * it away again.  This header is what its files share.
  *
  * Calls go down: main.c; rt.c, guard.c and hotplug.c; policy.c; host.c; launch.c, vectors.c and watch.c;
- * turns.c; visits.c; protect.c; tasks.c;
+ * turns.c; visits.c; rest.c; protect.c; tasks.c;
  * clock.c, guest.c and image.c; area.c and record.c; the architecture.
  */
 #ifndef _SPUMONE_H
@@ -177,6 +177,10 @@ void visits_forget(unsigned int cpu);
 bool visits_any(unsigned int cpu);
 void visits_home(void);
 void visits_again(void);
+
+/* rest.c: one that has fled leaves the core where it is to its own */
+int rest_begin(unsigned int cpu, const struct layer_shared *shared);
+void rest_end(unsigned int cpu);
 
 /* tasks.c: real-time tasks that go before RTOSes */
 int tasks_count(unsigned int cpu, struct layer_tasks *t, u32 limit, struct complaint *c);
@@ -408,6 +412,13 @@ u64 spumone_arch_host_bell(unsigned int cpu);
  * Context: CPUs neither come nor go.
  */
 void spumone_arch_host_peers(u64 peers[LAYER_APIC_IDS / 64]);
+
+/**
+ * spumone_arch_halt() - enable interrupts, and wait for one
+ *
+ * Context: interrupts off; on return they are on.
+ */
+void spumone_arch_halt(void);
 
 /**
  * spumone_arch_ring() - ring for the RTOSes of a CPU

@@ -101,6 +101,8 @@ static void visits_bring_home(unsigned int cpu)
 	struct layer_shared *shared = per_cpu(launch_cpus, cpu)->shared;
 	struct visits_go go = { shared, cpu };
 
+	/* the worker below wants it */
+	rest_end(cpu);
 	/* it does not go again when it has come */
 	WRITE_ONCE(shared->refuge, 0);
 	work_on_cpu(cpu, visits_go_home_work, &go);
@@ -129,6 +131,8 @@ static int visits_open_refuge(unsigned int cpu)
 	struct layer_shared *shared = per_cpu(launch_cpus, cpu)->shared;
 	int ret = visits_prepare(cpu);
 
+	if (!ret && !visits_cpus[cpu].user_only)
+		ret = rest_begin(cpu, shared);
 	if (ret)
 		return ret;
 	WRITE_ONCE(shared->user_only, visits_cpus[cpu].user_only);

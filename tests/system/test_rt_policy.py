@@ -46,6 +46,31 @@ def test_it_flees_and_comes_back(machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
+def ran_ns(machine: Machine, pid: str) -> int:
+    return int(machine.run(f"cat /proc/{pid}/schedstat").output.split()[0])
+
+
+def test_it_rests_elsewhere(machine: Machine) -> None:
+    """While a program has its core for long, a CPU that has fled runs no tasks; at home and without the policy it does."""
+    machine.run(rt_command("busy-endless", more="--budget 60%/500ms"))
+    machine.run("shimos rt policy lhp")
+    assert "shm-rest/1" in machine.run("cat /proc/*/comm", check=False).output
+    pid = machine.run("taskset -c 1 sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!").output.strip()
+    before, throttled = ran_ns(machine, pid), vcpus(machine)["ctl:0"]["throttled"]
+    began = int(machine.run("date +%s%N").output)
+    machine.run(
+        f"until [ $(shimos rt --json | sed -n 's/.*\"throttled\": \\([0-9][0-9]*\\).*/\\1/p') -ge {throttled + 10} ]; do sleep 0.1; done"
+    )
+    part = (ran_ns(machine, pid) - before) / (int(machine.run("date +%s%N").output) - began)
+    machine.run(f"kill {pid}")
+    # alone on its core for two fifths of the time; with turns on the other one, or all of it, it had far more
+    assert 0.2 < part < 0.6, part
+    machine.run("shimos rt policy fixed")
+    assert "shm-rest" not in machine.run("cat /proc/*/comm", check=False).output
+    machine.run("shimos rm --force ctl")
+    machine.assert_dmesg_clean()
+
+
 def cores(machine: Machine) -> dict[str, int]:
     return {name: vcpu["core"] for name, vcpu in vcpus(machine).items() if name.startswith("host:")}
 

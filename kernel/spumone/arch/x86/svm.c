@@ -235,6 +235,11 @@ void spumone_arch_protect(u64 root)
 	spumone_arch_call(LAYER_CALL_PROTECT, root);
 }
 
+void spumone_arch_halt(void)
+{
+	native_safe_halt();
+}
+
 void spumone_arch_ring(unsigned int cpu)
 {
 	/* what it shall see is there before the interrupt */
