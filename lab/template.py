@@ -66,9 +66,20 @@ def key(config: Config, setup: Setup) -> str:
     version = run(config.arch.emulator, "--version").splitlines()[0]
     # A late disk's content is not part of it, but its size is.
     disks = [replace(disk, content=_size(disk)) if disk.late else disk for disk in config.disks]
-    contents = [str(disk.content) for disk in disks]
+    contents = [_identity(disk) for disk in disks]
     words = replace(config, disks=disks).arguments(Place("clone", Path("/directory"), Path("/ground")))
     return cache.digest(str(_FORMAT), version, accelerator.computer_boot(), setup.key, *contents, *words)
+
+
+def _identity(disk: Disk) -> str:
+    """Return what tells a disk's content from that of another one, which may have been made anew by the same name.
+
+    A file system's superblock has an id and the time when it was made.
+    """
+    if not isinstance(disk.content, Path):
+        return str(disk.content)
+    with disk.content.open("rb") as file:
+        return cache.digest(str(disk.content), file.read(4096))
 
 
 def _size(disk: Disk) -> str:
