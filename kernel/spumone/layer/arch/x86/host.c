@@ -343,7 +343,8 @@ static void host_stepped(struct x86_host *x)
  */
 void layer_host_exit(struct x86_host *x)
 {
-	x->enters = 0;
+	if (x->enters)
+		layer_user_entered(x);
 	host_take_back(x);
 	if (x->step_at)
 		host_stepped(x);

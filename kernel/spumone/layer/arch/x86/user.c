@@ -100,9 +100,22 @@ void layer_user_keep_out(void)
 		if (user_closed)
 			user_open(&layer_vmcb);
 		own->enters = user_enters;
+		own->enters_at = layer_vmcb.save.rip;
 		user_enters = 0;
 		layer_host_flee();
 	}
+}
+
+/**
+ * layer_user_entered() - one that visits was left: has it entered the kernel meanwhile, as it was about to?
+ * @x: it may not have run a single instruction, for what ended its run was there before
+ */
+void layer_user_entered(struct x86_host *x)
+{
+	const struct svm_save *save = &x->vmcb.save;
+
+	if (save->cpl != USER_CPL || save->rip != x->enters_at)
+		x->enters = 0;
 }
 
 /* One that visits: does it run a program, so it can do that at home? */

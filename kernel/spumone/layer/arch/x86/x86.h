@@ -112,7 +112,8 @@ struct x86_state {
  * @step_register: which writes this one
  * @step_flags: what it had in RFLAGS
  * @step_debug: what it had in DR6
- * @enters: it was about to enter the kernel, and has not run since
+ * @enters: it was about to enter the kernel, and has not done so
+ * @enters_at: the address of the instruction with which
  */
 struct x86_host {
 	struct svm_vmcb vmcb;
@@ -129,6 +130,7 @@ struct x86_host {
 	u32 step_register;
 	u64 step_flags, step_debug;
 	int enters;
+	u64 enters_at;
 };
 
 _Static_assert(sizeof(struct x86_host) <= LAYER_HOST_SIZE, "LAYER_HOST_SIZE");
@@ -276,6 +278,7 @@ void layer_protect_fault(struct x86_vcpu *v);
 
 /* user.c: a core where Linux's CPU runs programs only */
 int layer_user_exit(void);
+void layer_user_entered(struct x86_host *x);
 void layer_user_keep_out(void);
 int layer_user_only(void);
 
