@@ -72,6 +72,15 @@ def test_the_code_under_test_is_not_in_the_key(config: Config, tmp_path: Path) -
     assert template.key(changed, _setup()) == template.key(config, _setup())
 
 
+def test_a_disk_that_was_made_anew_is_another(config: Config) -> None:
+    """It has the same name and size, and a template has read the old one in part."""
+    before = template.key(config, _setup())
+    image = config.disks[0].content
+    assert isinstance(image, Path)
+    image.write_bytes(b"x" * 4096)
+    assert template.key(config, _setup()) != before
+
+
 @pytest.fixture
 def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make three templates of 4 MiB, the oldest first, in a folder with room for 10."""
