@@ -148,7 +148,7 @@ class Machine:
     def _accelerator(self, kernel: kernels.Kernel) -> str:
         if self.spec.icount:
             return "icount"
-        found = accelerator.accelerator(kernel, host.partition_initrd()) if self.arch.native else "tcg"
+        found = accelerator.accelerator(kernel, host.partition_initrd(self.arch)) if self.arch.native else "tcg"
         return "tcg-single" if found == "tcg" and self.spec.one_thread else found
 
     def _clone_or_boot(self, config: Config, setup: template.Setup) -> Running:

@@ -11,7 +11,7 @@ import functools
 from pathlib import Path
 
 from lab import build, cache, debian, files, kernels
-from lab.arch import DEFAULT, Arch
+from lab.arch import AMD64, DEFAULT, Arch
 from lab.command import run
 from lab.partition_root import with_modules
 from lab.paths import SRC
@@ -25,7 +25,7 @@ _PACKAGES = (
     *("gcc", "libc6-dev", "make"),
     *("nbd-client", "nbd-server", "nfs-common", "nfs-kernel-server", "fcgiwrap"),
 )
-#: Hypervisors, which are compared on this computer's architecture only.
+#: Hypervisors, which are compared on this architecture only.
 _HYPERVISORS = ("qemu-system-x86", "socat", "xen-system-amd64")
 #: A real C project that an emulated machine compiles within minutes, as Debian has it.
 PROJECT = "zlib"
@@ -42,7 +42,7 @@ def tree(arch: Arch = DEFAULT) -> Path:
         (target / "work").mkdir()
 
     what = "making the Debian root that is measured"
-    packages = _PACKAGES + (_HYPERVISORS if arch.native else ())
+    packages = _PACKAGES + (_HYPERVISORS if arch is AMD64 else ())
     return debian.tree("bench-root", what, packages, finish, _INIT, arch=arch)
 
 
