@@ -17,6 +17,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bench import (
@@ -215,6 +216,14 @@ def print_cost(alone: Samples, beside: Samples) -> None:
     )
 
 
+def parts(text: str) -> tuple[float, ...]:
+    """Return parts of a core, each from 0 to less than 1."""
+    found = tuple(map(float, text.split(",")))
+    if not all(0 <= part < 1 for part in found):
+        raise ValueError(text)
+    return found
+
+
 def main() -> int:
     """Measure and print; 2 if a goal is not met."""
     parser = argparse.ArgumentParser(
@@ -240,14 +249,12 @@ def main() -> int:
         action="store_true",
         help="only show what the layer did when the program was entered later than ever, with --protected",
     )
-    parser.add_argument(
+    add_parts = partial(parser.add_argument, type=parts, nargs="?", const=rt_throughput.PARTS, metavar="PART,...")
+    add_parts(
         "--throughput",
-        action="store_true",
-        help="only run hackbench beside programs that take a part of a core (figure 9)",
+        help="only run hackbench beside programs that take these parts of a core, as in 0.2,0.8 (figure 9)",
     )
-    parser.add_argument(
-        "--lock", action="store_true", help="only let all CPUs want one lock beside such programs (figure 8)"
-    )
+    add_parts("--lock", help="only let all CPUs want one lock beside such programs (figure 8)")
     parser.add_argument(
         "--guarded",
         action="store_true",
@@ -260,10 +267,10 @@ def main() -> int:
     host = HOSTS[0]
     only: list[tuple[object, Callable[[], bool]]] = [
         (args.guarded, lambda: rt_guarded_table.report(rt_guarded.measure(host))),
-        (args.lock, lambda: rt_lock.report(host)),
+        (args.lock, lambda: rt_lock.report(host, args.lock)),
         (args.moves, lambda: rt_moves.report(host)),
         (args.passes, lambda: rt_passes.measure(host, args.passes)),
-        (args.throughput, lambda: rt_throughput.report(host)),
+        (args.throughput, lambda: rt_throughput.report(host, args.throughput)),
         (args.worst, lambda: rt_worst.measure(host, image(activations).read_bytes(), activations)),
     ]
     for wanted, report_it in only:

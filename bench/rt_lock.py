@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 
-from bench.rt_throughput import CPUS, PARTS, SAMPLES, Point, beside_a_task, judge, row, spent, with_policies
+from bench.rt_throughput import CPUS, SAMPLES, Point, beside_a_task, judge, row, spent, with_policies
 from lab import progress
 from lab.machine import Machine
 from lab.stage import traffic
@@ -29,31 +30,31 @@ def job(machine: Machine) -> float:
 
 
 def _row(point: Point, alone: float) -> str:
-    return row(point, alone, point.task.median)
+    return row(point, alone, point.task.mean)
 
 
-def measure(flavour: str) -> tuple[Samples, list[Point]]:
-    """Measure all points."""
+def measure(flavour: str, parts: Sequence[float]) -> tuple[Samples, list[Point]]:
+    """Measure a point for each part of the core that is not zero."""
     points = []
     with Machine(kernel=flavour, partitions=[], cpus=CPUS, icount=True) as machine:
         traffic.load(machine, "shimos_spinlock")
         alone = Samples.of([job(machine) for _ in range(SAMPLES)])
-        for part in PARTS[1:]:
+        for part in filter(None, parts):
             with progress.step(f"a lock that all want, beside a program that has {part:.0%} of a core"):
                 points.append(Point(part, beside_a_task(machine, part, job), *with_policies(machine, part, job)))
-            print(_row(points[-1], alone.median), file=sys.stderr, flush=True)
+            print(_row(points[-1], alone.mean), file=sys.stderr, flush=True)
         machine.assert_dmesg_clean()
     return alone, points
 
 
-def report(flavour: str) -> bool:
+def report(flavour: str, parts: Sequence[float]) -> bool:
     """Measure and print; whether the goal of figure 9 is met here."""
-    alone, points = measure(flavour)
-    print(f"\n{_TURNS} turns with a lock that {CPUS} CPUs want, {flavour}; median of {SAMPLES} (least to most).")
+    alone, points = measure(flavour, parts)
+    print(f"\n{_TURNS} turns with a lock that {CPUS} CPUs want, {flavour}; mean of {SAMPLES} (least to most).")
     print(f"Linux alone: {spent(alone)}. The ideal is that, by {CPUS} CPUs less the part.\n")
     print("| f | a task of Linux's | raw (fixed) | migration (lhp) | ideal | excess over the task that lhp leaves |")
     print("| --- | --- | --- | --- | --- | --- |")
     for point in points:
-        print(_row(point, alone.median))
+        print(_row(point, alone.mean))
     print()
-    return judge("a task of Linux's", [point.left(point.task.median) for point in points])
+    return judge("a task of Linux's", [point.left(point.task.mean) for point in points])

@@ -36,6 +36,11 @@ class Samples:
         return statistics.median(self.values)
 
     @property
+    def mean(self) -> float:
+        """Return the mean of the values, for what is rare and large."""
+        return statistics.fmean(self.values)
+
+    @property
     def spread(self) -> float:
         """How far the middle half of the values reaches, as a part of the median."""
         low, _, high = statistics.quantiles(self.values, n=4, method="inclusive")

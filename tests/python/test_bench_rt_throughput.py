@@ -32,6 +32,12 @@ def test_what_migration_leaves(raw: float, migration: float, left: float) -> Non
     assert point.left(2.0) == pytest.approx(left)
 
 
+def test_one_lost_period_counts() -> None:
+    """Four runs of raw that lose nothing do not hide the fifth."""
+    raw = Samples.of([2.0, 2.0, 2.0, 2.0, 3.0])
+    assert Point(0.6, same(2.0), raw, same(2.05)).left(2.0) == pytest.approx(0.25)
+
+
 def test_the_papers_ideal() -> None:
     """Of four CPUs one has given the half away, so it takes 4 / 3.5 as long."""
     one = same(1.0)
