@@ -129,6 +129,10 @@ deb: ## build the Debian packages into BUILD/deb (needs debhelper, dh-dkms, musl
 	cd $(BUILD)/deb/shimos && dpkg-buildpackage -b -us -uc $(if $(CROSS_COMPILE),-a$(ARCH))
 	ls $(BUILD)/deb/*.deb
 
+.PHONY: transcripts
+transcripts: ## run what the documents' transcripts show, and put in what it prints (ONLY="README.md docs/realtime.md")
+	lab/enter env SHIMOS_TOOL_PROFILE=release python3 -m lab.transcripts $(ONLY)
+
 .PHONY: lib examples
 LIB_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ikernel/ikc -Ikernel/include/uapi -Ilib/c
 lib: examples ## test the C library and build the examples into OUT (OUT=…)

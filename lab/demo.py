@@ -131,7 +131,8 @@ class Demo(Steps):
             wait = f"until grep -q crashed /sys/class/shimos/{_NAME}/state; do sleep 0.05; done"
             self._machine.run(wait, timeout=30)
         console.close()
-        self.type(f"shimos ls; shimos logs {_NAME} | tail -n 12")
+        self.type("shimos ls")
+        self.type(f"shimos logs {_NAME} | tail -n 12")
         after = self.show()
         self.check("it ended by a panic", (after["state"], after["cause"]) == ("crashed", "panic"), after["message"])
         alive = self._machine.boot_id()

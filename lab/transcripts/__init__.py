@@ -1,0 +1,1 @@
+"""The transcripts in the documents, made anew: `make transcripts`."""

@@ -1,0 +1,98 @@
+"""Where the transcripts of the documents come from: machines of the lab, and commands on this computer."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from lab.machine import Machine
+from lab.paths import SRC
+from lab.stage import rt, traffic
+from lab.stage.partitions import PROGRAMS
+from lab.transcripts.blocks import Block, Entry, from_printed
+
+#: Commands of this computer's, and what they run.
+_HERE = {"./demo": "lab.demo", "bench/kml": "bench.kml"}
+#: What unseen commands may use.
+_FUNCTIONS = rf"""
+cd {PROGRAMS}
+heard() {{ until dmesg | grep -q "$1"; do sleep 0.1; done; }}
+flip_a_bit() {{
+	begin=$(shimos show "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["memory"][0]["start"])')
+	echo flip $((begin + 0x100040)) 3 >/proc/layer
+}}
+"""
+
+Again = Callable[[Entry], Entry]
+
+
+def _one_cpu() -> Machine:
+    """Return a machine with one CPU, which does an instruction in a nanosecond."""
+    return Machine(partitions=[], cpus=1, icount=True)
+
+
+def _four_cpus() -> Machine:
+    return Machine(partitions=[], cpus=4)
+
+
+_MACHINES: dict[str, Callable[[], Machine]] = {"rt": _four_cpus, "rt, one CPU": _one_cpu}
+
+
+def is_known(source: str) -> bool:
+    """Return whether there is such a source."""
+    return source in _MACHINES or source.split()[0] in _HERE
+
+
+def _as_seen(output: str) -> tuple[str, ...]:
+    """Return the lines that are left on a terminal when those that were overwritten are gone."""
+    lines = (re.split(r"\r|\x1b\[2K", line)[-1].rstrip() for line in output.split("\n"))
+    return tuple(line for line in lines if line)
+
+
+def _printed(source: str) -> list[str]:
+    """Run a command here; raises CalledProcessError if it fails.  What it typed and said is in order."""
+    script, *options = source.split()
+    words = [sys.executable, "-u", "-m", _HERE[script], *options]
+    run = subprocess.run(words, cwd=SRC, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
+    lines = list(_as_seen(run.stdout))
+    return [f"$ {source}", *lines] if script.startswith("bench/") else lines
+
+
+class Sources:
+    """Machines that are up, and what commands printed; each is made once, when the first transcript wants it."""
+
+    def __init__(self, stack: ExitStack):
+        self._stack = stack
+        self._machines: dict[str, Machine] = {}
+        self._commands: dict[str, list[str]] = {}
+
+    def again(self, block: Block) -> Again:
+        """Return what makes a transcript's entries again; runs its unseen commands."""
+        if block.source not in _MACHINES:
+            if block.source not in self._commands:
+                self._commands[block.source] = _printed(block.source)
+            return from_printed(self._commands[block.source])
+        machine = self._machine(block.source)
+        for command in block.hidden:
+            machine.run(command, timeout=600)
+        return lambda entry: Entry(entry.line, _as_seen(machine.run(entry.command, timeout=600, check=False).output))
+
+    def _machine(self, name: str) -> Machine:
+        if name not in self._machines:
+            machine = self._stack.enter_context(_MACHINES[name]())
+            traffic.load(machine, "shimos_layer_test")
+            machine.run(_FUNCTIONS)
+            if name != "rt":
+                rt.spin(machine)
+            self._machines[name] = machine
+        return self._machines[name]
+
+
+@contextmanager
+def sources() -> Iterator[Sources]:
+    """Keep machines up meanwhile."""
+    with ExitStack() as stack:
+        yield Sources(stack)
