@@ -68,3 +68,36 @@ def test_each_line_of_doctor_is_explained() -> None:
     names = lines_of_doctor()
     assert len(names) > 20
     assert names <= rows, names - rows
+
+
+def rows(page: Path) -> list[list[str]]:
+    """Return the cells of a page's tables, without their heads."""
+    lines = [line for line in page.read_text().splitlines() if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return [row for row, below in zip(cells, [*cells[1:], []], strict=True) if not {"---"} & {*row[:1], *below[:1]}]
+
+
+def not_shown(row: list[str]) -> list[str]:
+    """Return the tests of a row that do not exist, and the kernels that none of its tests is about."""
+    names = re.findall(r"`(test_\w+\.py)`", row[-1])
+    tests = {name: path.read_text() for name in names for path in (SRC / "tests/system").rglob(name)}
+    kernels = {kernel for cell in row[1:-1] for kernel in re.findall(r"\b6\.\d+(?:-\w+)?", cell)}
+    # a machine has 6.12, and a partition of 6.1, unless told
+    named = kernels - {"6.12", "6.1"}
+    return [name for name in names if name not in tests] + sorted(
+        kernel for kernel in named if not any(f'"{kernel}"' in text for text in tests.values())
+    )
+
+
+def test_what_is_supported_is_shown() -> None:
+    found = rows(SRC / "docs/supported.md")
+    assert len(found) > 15
+    assert all("`test_" in row[-1] for row in found)
+    assert not [missing for row in found for missing in not_shown(row)]
+
+
+def test_what_is_not_shown_is_found() -> None:
+    assert not_shown(["partition", "6.12-none, 6.12", "no", "`test_kernels.py`, `test_gone.py`"]) == [
+        "test_gone.py",
+        "6.12-none",
+    ]

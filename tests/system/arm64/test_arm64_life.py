@@ -131,3 +131,7 @@ def test_kernel_files(machine: Machine, kind: str) -> None:
 
 def test_programs_in_kernel_mode(machine: Machine) -> None:
     refused(machine, "shimos trust run /bin/true", "x86-64 only", status=125)
+
+
+def test_shared_cpus(machine: Machine) -> None:
+    refused(machine, "shimos run ctl --share-cpus 1 --memory 8M --kernel /bin/true", "--share-cpus", "x86-64 only")
