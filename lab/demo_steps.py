@@ -29,7 +29,7 @@ class Steps:
     def shown(self, where: str, command: str, shell: Shell, timeout: float = 120.0, check: bool = True) -> str:
         """Run a command as a user would, shown with its output."""
         print(f"\n    {where}# {command}", flush=True)
-        output = _as_seen(shell.run(command, timeout=timeout, check=check).output)
+        output = as_seen(shell.run(command, timeout=timeout, check=check).output)
         print(textwrap.indent(output, "    ").rstrip("\n"), flush=True)
         return output
 
@@ -54,7 +54,7 @@ class Steps:
             self.check("the host's kernel log is clean", False)
 
 
-def _as_seen(output: str) -> str:
+def as_seen(output: str) -> str:
     """Return what is left on a terminal when lines that were overwritten are gone."""
     lines = [re.split(r"\r|\x1b\[2K", line)[-1] for line in output.split("\n")]
     return "\n".join(lines)

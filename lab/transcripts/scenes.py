@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
+from lab.demo_steps import as_seen
 from lab.machine import Machine
 from lab.paths import SRC
 from lab.stage import rt, traffic
@@ -43,10 +43,8 @@ def is_known(source: str) -> bool:
     return source in _MACHINES or source.split()[0] in _HERE
 
 
-def _as_seen(output: str) -> tuple[str, ...]:
-    """Return the lines that are left on a terminal when those that were overwritten are gone."""
-    lines = (re.split(r"\r|\x1b\[2K", line)[-1].rstrip() for line in output.split("\n"))
-    return tuple(line for line in lines if line)
+def _lines(output: str) -> tuple[str, ...]:
+    return tuple(line.rstrip() for line in as_seen(output).strip("\n").splitlines())
 
 
 def _typed(command: str) -> str:
@@ -59,7 +57,7 @@ def _run_again(machine: Machine, entry: Entry) -> Entry:
     result = machine.run(_typed(entry.command), timeout=600, check=False)
     if result.status and not any(line.startswith("shimos: ") for line in entry.output):
         raise TranscriptError(f"fails now: {entry.command}\n{result.output}")
-    return Entry(entry.line, _as_seen(result.output))
+    return Entry(entry.line, _lines(result.output))
 
 
 def _printed(source: str) -> list[str]:
@@ -67,8 +65,9 @@ def _printed(source: str) -> list[str]:
     script, *options = source.split()
     words = [sys.executable, "-u", "-m", _HERE[script], *options]
     run = subprocess.run(words, cwd=SRC, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
-    lines = list(_as_seen(run.stdout))
-    return [f"$ {source}", *lines] if script.startswith("bench/") else lines
+    lines = _lines(run.stdout)
+    # a demonstration has an empty line before each command
+    return [f"$ {source}", *lines] if script.startswith("bench/") else [line for line in lines if line]
 
 
 class Sources:
