@@ -9,7 +9,7 @@ import subprocess
 import time
 
 SHIMOS_IOC_MEMORY = 1 << 30 | 16 << 16 | 0xB7 << 8 | 11
-#: Of the interface, in kernel/include/uapi/shimos.h.
+#: Of the interface, in kernel/include/uapi/shimos_call.h.
 VERSION = 7
 MIB = 1 << 20
 

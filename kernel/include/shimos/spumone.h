@@ -365,7 +365,7 @@ u64 spumone_exits(unsigned int cpu);
 /**
  * spumone_vectors() - which interrupts this kernel and the layer have had on a CPU
  * @cpu: the layer is under it while it is online
- * @to: see uapi/shimos.h; its host and layer, as they are at one moment
+ * @to: see uapi/shimos_rt_interrupts.h; its host and layer, as they are at one moment
  *
  * Context: may sleep.
  */

@@ -149,7 +149,7 @@ static void test_ends(void)
 	CHECK(!turns_rtos && counted(1, 5));
 }
 
-/* The least value of a bucket, by what uapi/shimos.h says of them. */
+/* The least value of a bucket, by what uapi/shimos_rt_interrupts.h says of them. */
 static u64 least_of(unsigned int bucket)
 {
 	u64 from = 0, width = 1;

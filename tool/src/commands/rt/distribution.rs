@@ -145,7 +145,7 @@ pub mod tests {
 
     #[test]
     fn widths() {
-        // As in uapi/shimos.h: exact below two octaves' steps, then 32 steps an octave.
+        // As in uapi/shimos_rt_interrupts.h: exact below two octaves' steps, then 32 steps an octave.
         for (bucket, cycles) in [
             (0, 0),
             (31, 31),
