@@ -10,8 +10,6 @@ from pathlib import PurePath
 #: Structures with a comment beside each member instead: a header's, or one by its name.  It only becomes shorter.
 BESIDE_MEMBERS = frozenset(
     {
-        # With kernel-doc it would be longer than a file may be.
-        "kernel/include/uapi/shimos_ikc.h",
         # What the processor defines, under its own names.
         "kernel/kloader/guard/guard.h:guard_registers",
         "kernel/spumone/layer/arch/x86/svm.h",

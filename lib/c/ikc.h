@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
  * Messages between programs on different kernels of one machine: a channel of
- * /dev/ikc, in GNU C.  Needs only this header, shimos_ikc.h, ring.h and
- * atomics.h beside it.
+ * /dev/ikc, in GNU C.  Needs only this header, ring.h, atomics.h,
+ * shimos_ikc.h and its parts (shimos_ikc_*.h) beside it.
  *
  *	struct ikc_channel ch;
  *	int peer = ikc_find_kernel("web");

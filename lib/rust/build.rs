@@ -14,7 +14,8 @@ fn main() {
         "src/shim.c",
         &format!("{kernel}/ikc/ring.h"),
         &format!("{kernel}/ikc/atomics.h"),
-        &format!("{kernel}/include/uapi/shimos_ikc.h"),
+        // The folder: shimos_ikc.h has its parts beside it.
+        &format!("{kernel}/include/uapi"),
     ] {
         cargo_directive(&format!("rerun-if-changed={source}"));
     }

@@ -12,7 +12,7 @@ from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, show, s
 from lab.stage.traffic import area, assert_correct, ikc, kernels, send_all, two_kernels
 from tests.support.tiers import rounds
 
-#: Of the area and the interface, in kernel/include/uapi/shimos_ikc.h.
+#: Of the area and the interface, in kernel/include/uapi/shimos_ikc_limits.h.
 VERSION = 3
 #: Packets from each kernel to each other.
 PACKETS = rounds(1_000_000, 100_000)

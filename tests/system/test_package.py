@@ -16,7 +16,11 @@ IN_TOOL = (
     *("man1/shimos.1.gz", "man1/shimos-run.1.gz", "man1/shimos-trust-run.1.gz", "man5/shimos.toml.5.gz"),
     *("bash-completion/completions/shimos", "vendor-completions/_shimos", "vendor_completions.d/shimos.fish"),
 )
-HEADERS = ("ikc.h", "ring.h", "atomics.h", "shimos_ikc.h", "kml.h", "shimos_kml.h")
+HEADERS = (
+    *("ikc.h", "ring.h", "atomics.h", "kml.h", "shimos_kml.h"),
+    *("shimos_ikc.h", "shimos_ikc_area.h", "shimos_ikc_bell.h", "shimos_ikc_chunk.h", "shimos_ikc_device.h"),
+    *("shimos_ikc_echo.h", "shimos_ikc_limits.h", "shimos_ikc_packet.h", "shimos_ikc_ring.h"),
+)
 MODULES = {f"shimos_{name}" for name in ("ikc", "kloader", "agent", "virtio", "backend", "kml", "spumone")}
 
 

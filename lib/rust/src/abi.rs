@@ -1,4 +1,4 @@
-//! The structures of `kernel/include/uapi/shimos_ikc.h`, field for field.
+//! The structures of `kernel/include/uapi/shimos_ikc_device.h`, field for field.
 #![allow(missing_docs, reason = "the header says what each of them means")]
 
 use std::mem::size_of;
