@@ -2,48 +2,22 @@
 
 mod abi;
 mod arch;
-mod budget;
-mod check;
+mod boot;
 mod cli;
 mod commands;
 mod config;
-mod cpio;
-mod cpulist;
-mod device;
 mod devices;
-mod duration;
 mod error;
-#[cfg(test)]
-mod fake;
 mod guest;
 mod ikc;
-mod initrd;
-mod interrupt;
-mod kernel_cmdline;
-mod kernel_image;
-mod kernel_log;
-mod kloader;
 mod kml;
-mod lookup;
 mod machine;
-mod memory_file;
-mod modules;
-mod name;
-mod output;
-mod partition_json;
-mod partition_modules;
+mod memory;
+mod partition;
 mod pci;
-mod picture;
-mod progress;
-mod size;
-mod smt;
-mod stock;
-mod terminal;
-mod top;
-mod unpack;
-mod vmcore;
-mod waiting;
-mod web;
+mod system;
+mod ui;
+mod units;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -52,7 +26,8 @@ use clap::Parser;
 
 use cli::{Cli, Command, Trust};
 use error::Result;
-use kloader::KLoader;
+use partition::kloader::KLoader;
+use ui::{output, terminal};
 
 fn main() -> ExitCode {
     terminal::restore_on_panic();

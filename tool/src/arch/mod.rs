@@ -6,14 +6,14 @@ pub mod x86_64;
 
 use std::fs::File;
 
-use crate::check::Check;
+use crate::boot::image::KernelImage;
 use crate::commands::doctor::Host;
-use crate::device::{Description, Platform};
 use crate::error::Result;
-use crate::guest::memory::Memory;
 use crate::guest::paging::PageTables;
-use crate::guest::vmcoreinfo::Vmcoreinfo;
-use crate::kernel_image::KernelImage;
+use crate::memory::Memory;
+use crate::memory::vmcoreinfo::Vmcoreinfo;
+use crate::partition::{Description, Platform};
+use crate::ui::check::Check;
 
 pub use aarch64::AARCH64;
 pub use x86_64::X86_64;

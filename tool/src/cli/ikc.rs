@@ -6,7 +6,7 @@ use clap::Args;
 use clap::builder::UnknownArgumentValueParser as Moved;
 
 use super::names;
-use crate::{duration, size};
+use crate::units::{duration, size};
 
 #[derive(Debug, Args)]
 pub struct Ping {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::names;
-use crate::duration;
+use crate::units::duration;
 
 #[derive(Debug, Args)]
 pub struct Names {

@@ -7,7 +7,7 @@ use std::path::Path;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 
 use crate::ikc::view::View;
-use crate::name::HOST;
+use crate::units::name::HOST;
 
 /// Complete to partitions of this host.
 pub fn partitions() -> ArgValueCandidates {

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::{Json, names, values};
-use crate::device::HostPolicy;
+use crate::partition::HostPolicy;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

@@ -9,9 +9,10 @@ use clap::{ArgGroup, Args};
 use super::devices::Share;
 use super::names;
 use super::values::{self, CpuList, CpuListParser};
-use crate::budget::{self, Budget};
 use crate::config::{OnChange, OnReboot};
-use crate::{duration, name, pci, size};
+use crate::pci;
+use crate::units::budget::{self, Budget};
+use crate::units::{duration, name, size};
 
 #[derive(Debug, Default, Args)]
 #[command(group = ArgGroup::new("own_cpus").args(["cpus", "cpuset"]))]

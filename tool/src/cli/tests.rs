@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::values::CpuList;
 use super::*;
-use crate::budget::Budget;
 use crate::config::OnReboot;
+use crate::units::budget::Budget;
 use clap::CommandFactory;
 
 fn parse(line: &str) -> Result<Cli, String> {

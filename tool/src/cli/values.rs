@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use crate::abi;
-use crate::cpulist;
+use crate::units::cpulist;
 
 /// A whole list as one value; clap takes a plain `Vec` for repeated options.
 #[derive(Clone, Debug, PartialEq, Eq)]

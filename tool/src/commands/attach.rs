@@ -4,8 +4,8 @@ use crate::cli;
 use crate::devices::sharing::{Sharing, User};
 use crate::devices::view;
 use crate::error::{Error, Result};
-use crate::output;
-use crate::progress::Progress;
+use crate::ui::output;
+use crate::ui::progress::Progress;
 
 /// Share disks and networks with another kernel, and print what it got.
 pub fn run(args: &cli::Attach) -> Result<()> {

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::cli;
 use crate::error::{Error, IoContext, Result};
-use crate::output::shown;
+use crate::ui::output::shown;
 
 /// What is run, in the tree.
 const SCRIPT: &str = "bench/run";

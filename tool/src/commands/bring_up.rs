@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 
 use super::{console, kill};
 use crate::arch::{Architecture, NATIVE};
-use crate::device::{Cause, Device, Kind, State, Status};
 use crate::error::{Error, Result};
-use crate::lookup::OrRefuse;
-use crate::output::{self, printable};
-use crate::progress::Progress;
-use crate::{duration, guest, waiting};
+use crate::guest;
+use crate::partition::lookup::OrRefuse;
+use crate::partition::waiting;
+use crate::partition::{Cause, Device, Kind, State, Status};
+use crate::ui::output::{self, printable};
+use crate::ui::progress::Progress;
+use crate::units::duration;
 
 /// Lines of its log to show when it did not come up.
 const LAST_LINES: usize = 15;
@@ -214,7 +216,7 @@ fn why_it_ended(status: &Status) -> String {
 mod tests {
     use super::*;
     use crate::arch::{AARCH64, X86_64};
-    use crate::fake::{self, Fake, Manner};
+    use crate::partition::fake::{self, Fake, Manner};
 
     #[test]
     fn no_timer() {

@@ -10,12 +10,12 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::cli::{self, DetachKey};
-use crate::device::{Cause, Device, Status};
 use crate::error::{Error, IoContext, Result, io_text};
-use crate::interrupt;
-use crate::lookup::{self, OrRefuse};
-use crate::output::{self, printable, written};
-use crate::terminal::RawMode;
+use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::{Cause, Device, Status};
+use crate::ui::interrupt;
+use crate::ui::output::{self, printable, written};
+use crate::ui::terminal::RawMode;
 
 /// Input taken from the user that the partition has not taken yet.
 const MAX_PENDING: usize = 4096;
@@ -325,7 +325,7 @@ pub fn print(device: &dyn Device, status: &Status, follow: bool) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::Fake;
+    use crate::partition::fake::Fake;
     use std::os::unix::net::UnixStream;
 
     fn session(fake: &Fake, console: UnixStream, input: UnixStream, terminal: bool) -> Session<'_> {

@@ -3,15 +3,15 @@
 use nix::errno::Errno;
 
 use crate::cli;
-use crate::device::Refusal;
 use crate::devices::find::{self, Which};
 use crate::devices::node::Node;
 use crate::devices::sharing::{OrRefuse, refused, sweep};
-use crate::devices::system::System;
 use crate::devices::{self, Devices, Status, view};
 use crate::error::{Error, Result};
-use crate::progress::Progress;
-use crate::{interrupt, output};
+use crate::partition::Refusal;
+use crate::system::System;
+use crate::ui::progress::Progress;
+use crate::ui::{interrupt, output};
 
 /// Take a device back from the kernel that has it.
 pub fn run(args: &cli::Detach) -> Result<()> {

@@ -5,7 +5,7 @@ use crate::devices::node::Node;
 use crate::devices::sharing::OrRefuse;
 use crate::devices::{all, view};
 use crate::error::Result;
-use crate::output;
+use crate::ui::output;
 
 /// Print the devices that this kernel shares.
 pub fn run(args: &cli::Json) -> Result<()> {

@@ -11,7 +11,7 @@ use clap_complete::env::{CompleteEnv, Shells};
 
 use crate::cli::Cli;
 use crate::error::{IoContext, Result};
-use crate::output::written;
+use crate::ui::output::written;
 
 /// Set by the completion scripts when they call the tool.
 const COMPLETE: &str = "SHIMOS_COMPLETE";

@@ -10,15 +10,17 @@ pub use host::Host;
 
 use crate::abi::ABI_VERSION;
 use crate::arch::{Architecture, NATIVE};
-use crate::check::{self, Check, Verdict};
+use crate::boot::{image, initrd, module_file, modules};
 use crate::cli;
-use crate::device::{Device, Info};
 use crate::devices::node;
-use crate::devices::system::System;
 use crate::error::{Error, Result, io_text};
-use crate::kloader::{self, KLoader};
 use crate::kml::{report, support};
-use crate::{initrd, kernel_image, modules, output, partition_modules, size};
+use crate::partition::kloader::{self, KLoader};
+use crate::partition::{Device, Info};
+use crate::system::System;
+use crate::ui::check::{self, Check, Verdict};
+use crate::ui::output;
+use crate::units::size;
 
 #[derive(Serialize)]
 struct Report {
@@ -96,7 +98,7 @@ fn ask(host: &Host) -> Result<Info, Check> {
     let loader = match KLoader::try_open() {
         Ok(loader) => loader,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-            return Err(match modules::find(&host.release(), "shimos_kloader") {
+            return Err(match module_file::find(&host.release(), "shimos_kloader") {
                 Some(path) => Check::fail(
                     NAME,
                     format!("not loaded; the module is {}", path.display()),
@@ -111,7 +113,7 @@ fn ask(host: &Host) -> Result<Info, Check> {
                     format!(
                         "apt install shimos-dkms linux-headers-{0} && dkms status shimos; {1}",
                         host.release(),
-                        modules::build_hint(&host.release())
+                        module_file::build_hint(&host.release())
                     ),
                 ),
             });
@@ -247,21 +249,21 @@ fn partition_parts(boot: &Path) -> Vec<Check> {
 
 fn kernel(path: &Path) -> Check {
     const NAME: &str = "partition kernel";
-    let version = match kernel_image::open(path) {
+    let version = match image::open(path) {
         Ok((_, image)) => image.version,
         Err(e) => return Check::warn(NAME, e.to_string(), "it cannot be used"),
     };
     let missing: Vec<&str> = ["shimos_ikc", "shimos_agent"]
         .into_iter()
-        .filter(|module| modules::find(&version, module).is_none())
+        .filter(|module| module_file::find(&version, module).is_none())
         .collect();
-    let build = modules::build_hint(&version);
+    let build = module_file::build_hint(&version);
     let build = build.trim_start_matches("try: ");
     if !missing.is_empty() {
         let found = format!("{version} has no {}", missing.join(" and "));
         return Check::warn(NAME, found, build);
     }
-    match partition_modules::missing(&version) {
+    match modules::missing(&version) {
         None => Check::ok(NAME, format!("{version}, with modules")),
         Some(why) => Check::warn(
             NAME,
@@ -278,7 +280,7 @@ fn shared_devices(host: &Host) -> Check {
     if host.root.join("sys/module").join(node::MODULE).exists() {
         return Check::ok(NAME, format!("{} is loaded", node::MODULE));
     }
-    match modules::find(&release, node::MODULE) {
+    match module_file::find(&release, node::MODULE) {
         Some(path) => Check::ok(
             NAME,
             format!("loaded when they are needed: {}", path.display()),
@@ -289,7 +291,7 @@ fn shared_devices(host: &Host) -> Check {
                 "there is no module {} for the running kernel {release}: no --disk and --net",
                 node::MODULE
             ),
-            modules::build_hint(&release).trim_start_matches("try: "),
+            module_file::build_hint(&release).trim_start_matches("try: "),
         ),
     }
 }

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use nix::sys::statvfs::statvfs;
 
 use crate::cli;
-use crate::device::{Device, Kind, Status};
 use crate::error::{Error, IoContext, Result};
 use crate::guest::log;
-use crate::guest::memory::Memory;
-use crate::lookup;
-use crate::output;
-use crate::progress::Progress;
-use crate::size;
-use crate::vmcore::{Kernel, Plan};
+use crate::guest::vmcore::{Kernel, Plan};
+use crate::memory::Memory;
+use crate::partition::lookup;
+use crate::partition::{Device, Kind, Status};
+use crate::ui::output;
+use crate::ui::progress::Progress;
+use crate::units::size;
 
 /// Write a partition's memory into a file, as an ELF core.
 pub fn run(device: &dyn Device, args: &cli::Dump) -> Result<()> {
@@ -136,8 +136,8 @@ fn check_space(directory: &Path, size: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
-    use crate::guest::memory::field_u64;
+    use crate::memory::field_u64;
+    use crate::partition::fake::{self, Fake};
     use std::io::Write;
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::cli;
 use crate::error::Result;
 use crate::ikc::view::View;
-use crate::output;
+use crate::ui::output;
 
 /// Print who is there, all queues, and the shared area.
 pub fn run(args: &cli::Json) -> Result<()> {

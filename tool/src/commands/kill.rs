@@ -2,10 +2,10 @@
 
 use super::each;
 use crate::cli;
-use crate::device::{Device, Status};
 use crate::error::{Error, Result};
-use crate::lookup::{self, OrRefuse};
-use crate::output;
+use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::{Device, Status};
+use crate::ui::output;
 
 /// End partitions at once; an error at one does not keep the others from their turn.
 pub fn run(device: &dyn Device, args: &cli::Names) -> Result<()> {
@@ -36,8 +36,8 @@ pub fn kill(device: &dyn Device, status: &Status) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::State;
-    use crate::fake::Fake;
+    use crate::partition::State;
+    use crate::partition::fake::Fake;
 
     fn names(names: &[&str]) -> cli::Names {
         cli::Names {

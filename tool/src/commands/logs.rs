@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::console;
 use crate::cli;
-use crate::device::{Device, Kind, Status};
 use crate::error::{Error, Result};
 use crate::guest::log::{self, Source};
-use crate::guest::memory::Memory;
 use crate::guest::printk::Record;
-use crate::lookup::{self, OrRefuse};
-use crate::{interrupt, output};
+use crate::memory::Memory;
+use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::{Device, Kind, Status};
+use crate::ui::{interrupt, output};
 
 /// How often to look for new lines.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -118,7 +118,7 @@ fn follow(
 #[derive(Default)]
 struct Place {
     starts: u32,
-    info: Option<crate::guest::vmcoreinfo::Vmcoreinfo>,
+    info: Option<crate::memory::vmcoreinfo::Vmcoreinfo>,
     next: u64,
     /// Somebody was still writing the record at `next` when we last looked.
     stuck: bool,
@@ -165,8 +165,8 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
     use crate::guest::sample;
+    use crate::partition::fake::{self, Fake};
 
     #[test]
     fn new_lines_only_and_a_fresh_start() {

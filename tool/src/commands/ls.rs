@@ -3,16 +3,16 @@
 use std::time::Duration;
 
 use crate::cli;
-use crate::device::{self, Cause, Device, Kind, State, Status};
 use crate::error::Result;
-use crate::lookup::OrRefuse;
-use crate::output::{self, printable};
-use crate::partition_json::Partition;
-use crate::{duration, size};
+use crate::partition::lookup::OrRefuse;
+use crate::partition::view::Partition;
+use crate::partition::{self, Cause, Device, Kind, State, Status};
+use crate::ui::output::{self, printable};
+use crate::units::{duration, size};
 
 /// Print all partitions.
 pub fn run(device: &dyn Device, args: &cli::Ls) -> Result<()> {
-    let list = device::all(device).or_refuse("cannot list the partitions")?;
+    let list = partition::all(device).or_refuse("cannot list the partitions")?;
     if args.quiet {
         return list.iter().try_for_each(|s| output::line(&s.name));
     }
@@ -84,7 +84,7 @@ fn unwatched(status: &Status, all: &[Status]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake;
+    use crate::partition::fake;
 
     #[test]
     fn lines() {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::error::Result;
 use crate::machine::model;
+use crate::machine::picture::map::{History, Map};
+use crate::machine::picture::{look, print};
 use crate::machine::snapshot::Source;
-use crate::picture::map::{History, Map};
-use crate::picture::{look, print};
-use crate::{interrupt, output};
+use crate::ui::{interrupt, output};
 
 /// For how long loads are counted.
 const BETWEEN: Duration = Duration::from_millis(300);

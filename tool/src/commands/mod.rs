@@ -29,7 +29,7 @@ pub mod wait;
 pub mod web;
 
 use crate::error::{Error, Result};
-use crate::output;
+use crate::ui::output;
 
 /// Do the same for each name. An error at one does not keep the others from
 /// their turn; a signal does.

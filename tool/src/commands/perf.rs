@@ -8,9 +8,8 @@ use crate::cli;
 use crate::error::{Error, Result};
 use crate::ikc::echo::Echo;
 use crate::ikc::latency::{Latency, Summary};
-use crate::interrupt;
-use crate::output;
-use crate::size;
+use crate::ui::{interrupt, output};
+use crate::units::size;
 
 /// Messages between two looks at whether the peer sleeps.
 const BATCH: u32 = 32;

@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::cli;
-use crate::duration;
 use crate::error::{Error, Result};
 use crate::ikc::echo::Echo;
 use crate::ikc::latency::{self, Latency, Summary};
-use crate::interrupt;
-use crate::output;
+use crate::ui::{interrupt, output};
+use crate::units::duration;
 
 const SIGINT: i32 = 2;
 

@@ -5,10 +5,12 @@ use std::time::Duration;
 use super::bring_up::{Ready, bring_up};
 use super::run::report;
 use super::{each, kill, stop};
+use crate::boot::cmdline;
 use crate::cli;
-use crate::device::{Device, Kind, State, Status};
 use crate::error::{Error, Result};
-use crate::{interrupt, kernel_cmdline, lookup, output};
+use crate::partition::lookup;
+use crate::partition::{Device, Kind, State, Status};
+use crate::ui::{interrupt, output};
 
 /// Stop partitions and start them again with what they had.
 pub fn run(device: &dyn Device, args: &cli::Restart) -> Result<()> {
@@ -46,7 +48,7 @@ pub fn start_again(
         )));
     }
     // A real-time program says that it is up by itself.
-    let with_agent = status.kind == Kind::Rt || kernel_cmdline::has_agent(&status.cmdline);
+    let with_agent = status.kind == Kind::Rt || cmdline::has_agent(&status.cmdline);
     match bring_up(device, status.id, name, with_agent, timeout)? {
         Ready::Up(status) => report(&status, &[], false),
         Ready::Failed(failure) => Err(failure.error(name).hint(format!(
@@ -59,7 +61,7 @@ pub fn start_again(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake, Manner};
+    use crate::partition::fake::{self, Fake, Manner};
 
     fn args(force: bool) -> cli::Restart {
         cli::Restart {

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use super::{each, kill};
 use crate::cli;
-use crate::device::{Device, Kind, Status};
 use crate::devices::node::Node;
 use crate::devices::sharing::sweep;
-use crate::devices::system::System;
 use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::lookup::{self, OrRefuse};
-use crate::output;
-use crate::progress::Progress;
-use crate::{cpulist, pci, size};
+use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::{Device, Kind, Status};
+use crate::pci;
+use crate::system::System;
+use crate::ui::progress::Progress;
+use crate::ui::{interrupt, output};
+use crate::units::{cpulist, size};
 
 /// Remove partitions; running ones by force only.
 pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
@@ -68,7 +68,7 @@ pub fn destroy(device: &dyn Device, status: &Status) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
+    use crate::partition::fake::{self, Fake};
 
     fn rm(fake: &Fake, force: bool) -> Result<()> {
         let names = cli::Names {

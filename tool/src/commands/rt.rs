@@ -17,11 +17,11 @@ use nix::errno::Errno;
 use serde::Serialize;
 
 use crate::cli::{Json, Rt, RtMore};
-use crate::device::{self, Device, HostCpu, Kind, RtStatus, State, Status};
 use crate::error::{Error, Result};
 use crate::ikc::latency;
-use crate::lookup::{self, OrRefuse};
-use crate::output;
+use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::{self, Device, HostCpu, Kind, RtStatus, State, Status};
+use crate::ui::output;
 
 /// Print who shares which CPU, or do one of the commands below `rt`.
 pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {
@@ -81,10 +81,10 @@ struct Row {
 /// All that share a CPU, and what `ask` finds out about each.
 fn sharers<T>(
     device: &dyn Device,
-    ask: impl Fn(u32) -> device::Outcome<T>,
+    ask: impl Fn(u32) -> partition::Outcome<T>,
 ) -> Result<Vec<(Status, T)>> {
     let mut sharers = Vec::new();
-    for status in device::all(device).or_refuse("cannot list the partitions")? {
+    for status in partition::all(device).or_refuse("cannot list the partitions")? {
         if status.kind != Kind::Rt {
             continue;
         }
@@ -262,7 +262,7 @@ fn table(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
+    use crate::partition::fake::{self, Fake};
 
     #[test]
     fn nobody_shares() {

@@ -16,15 +16,17 @@ use super::{kill, rm, show};
 use crate::arch::{Architecture, NATIVE};
 use crate::cli;
 use crate::config::{self, Config, OnChange, OnReboot};
-use crate::device::{self, CreateRequest, Device, Info, Kind, Status};
 use crate::devices::sharing::{Sharing, User};
 use crate::devices::{self, view};
 use crate::error::{Error, Result};
-use crate::lookup::OrRefuse;
-use crate::output::{self, printable};
-use crate::partition_json::Partition;
-use crate::progress::Progress;
-use crate::{cpulist, interrupt, pci, size};
+use crate::partition::lookup::OrRefuse;
+use crate::partition::view::Partition;
+use crate::partition::{self, CreateRequest, Device, Info, Kind, Status};
+use crate::pci;
+use crate::ui::interrupt;
+use crate::ui::output::{self, printable};
+use crate::ui::progress::Progress;
+use crate::units::{cpulist, size};
 
 use images::Images;
 use wish::{Limits, Wish};
@@ -107,7 +109,7 @@ fn check_host(info: &Info, kind: Kind) -> Result<()> {
 
 /// See to it that the name is free.
 fn make_room(device: &dyn Device, name: &str, replace: bool) -> Result<()> {
-    let list = device::all(device).or_refuse("cannot list the partitions")?;
+    let list = partition::all(device).or_refuse("cannot list the partitions")?;
     let Some(old) = list.iter().find(|s| s.name == name) else {
         return Ok(());
     };
@@ -286,8 +288,8 @@ pub mod tests {
     use super::*;
     use crate::arch::{AARCH64, X86_64};
     use crate::cli::{Cli, Command};
-    use crate::device::State;
-    use crate::fake::{self, Fake, Manner};
+    use crate::partition::State;
+    use crate::partition::fake::{self, Fake, Manner};
     use clap::Parser;
 
     pub fn args(line: &str) -> cli::Run {

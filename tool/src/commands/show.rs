@@ -6,17 +6,18 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::cli;
-use crate::device::{self, Cause, Device, Kind, State, Status};
 use crate::devices::node::Node;
 use crate::devices::sharing::OrRefuse;
 use crate::devices::{self, view as device_view};
 use crate::error::Result;
 use crate::ikc::latency;
 use crate::ikc::view::{AreaJson, QueueJson, View};
-use crate::lookup;
-use crate::output::{self, printable};
-use crate::partition_json::Partition;
-use crate::{duration, pci, size};
+use crate::partition::lookup;
+use crate::partition::view::Partition;
+use crate::partition::{self, Cause, Device, Kind, State, Status};
+use crate::pci;
+use crate::ui::output::{self, printable};
+use crate::units::{duration, size};
 
 /// The agent's heart beats once a second.
 const SILENCE: Duration = Duration::from_secs(3);
@@ -25,7 +26,7 @@ const SILENCE: Duration = Duration::from_secs(3);
 pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
     // Without a name main() shows the map, which needs no KLoader.
     let status = lookup::find(device, args.name.as_deref().unwrap_or_default())?;
-    let all = device::all(device).or_refuse("cannot list who watches it")?;
+    let all = partition::all(device).or_refuse("cannot list who watches it")?;
     let watchers = watchers(&status, &all);
     // This host may have no IKC: then there is nothing to say about it.
     let view = View::read_if_there();
@@ -291,8 +292,8 @@ fn text(s: &Status, watchers: &[&Status]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake;
     use crate::ikc::view;
+    use crate::partition::fake;
 
     #[test]
     fn its_queues() {

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use super::{each, restart, run};
 use crate::cli;
-use crate::device::{self, Device, State};
 use crate::error::{Error, Result};
-use crate::lookup::OrRefuse;
-use crate::{interrupt, name, output};
+use crate::partition::lookup::OrRefuse;
+use crate::partition::{self, Device, State};
+use crate::ui::{interrupt, output};
+use crate::units::name;
 
 /// Where the settings of partitions are: NAME.toml.
 const SETTINGS: &str = "/etc/shimos";
@@ -28,7 +29,7 @@ fn start(
     verbose: bool,
 ) -> Result<()> {
     interrupt::check()?;
-    let list = device::all(device).or_refuse("cannot list the partitions")?;
+    let list = partition::all(device).or_refuse("cannot list the partitions")?;
     let Some(status) = list.iter().find(|s| s.name == name) else {
         return make(device, args, name, settings, verbose);
     };
@@ -72,7 +73,7 @@ fn make(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, Manner};
+    use crate::partition::fake::{Fake, Manner};
     use std::time::Duration;
 
     fn start_it(fake: &Fake, name: &str, settings: &Path) -> Result<()> {
@@ -113,9 +114,9 @@ mod tests {
     fn one_that_cannot() {
         let fake = Fake::default();
         for (id, state) in (1..).zip([State::Created, State::Stuck]) {
-            fake.add(device::Status {
+            fake.add(partition::Status {
                 state,
-                ..crate::fake::status(state.name())
+                ..crate::partition::fake::status(state.name())
             });
             assert_eq!(fake.state(state.name()), state, "{id}");
         }

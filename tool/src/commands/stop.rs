@@ -4,11 +4,12 @@ use std::time::{Duration, Instant};
 
 use super::{each, kill};
 use crate::cli;
-use crate::device::{Cause, Device, State, Status};
 use crate::error::{Error, Result};
-use crate::interrupt;
-use crate::progress::Progress;
-use crate::{duration, lookup, output, waiting};
+use crate::partition::{Cause, Device, State, Status};
+use crate::partition::{lookup, waiting};
+use crate::ui::progress::Progress;
+use crate::ui::{interrupt, output};
+use crate::units::duration;
 
 /// Ask partitions to power off, and kill those that do not in time.
 pub fn run(device: &dyn Device, args: &cli::Stop) -> Result<()> {
@@ -70,7 +71,7 @@ pub fn stop(device: &dyn Device, status: &Status, timeout: Duration) -> Result<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{Fake, Manner};
+    use crate::partition::fake::{Fake, Manner};
 
     const SHORT: Duration = Duration::from_millis(20);
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use crate::cli;
 use crate::error::Result;
+use crate::machine::picture::look::Look;
 use crate::machine::rates;
 use crate::machine::snapshot::Source;
-use crate::picture::look::Look;
-use crate::top::draw::View;
-use crate::top::{plain, screen, text};
-use crate::{interrupt, output};
+use crate::machine::top::draw::View;
+use crate::machine::top::{plain, screen, text};
+use crate::ui::{interrupt, output};
 
 const SHORTEST: Duration = Duration::from_millis(100);
 

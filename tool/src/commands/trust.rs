@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::arch::NATIVE;
 use crate::cli;
-use crate::devices::system::System;
 use crate::error::{Error, Result};
 use crate::kml::node::Node;
 use crate::kml::processes::{self, Process};
 use crate::kml::program::{self, Caller, NotRun};
 use crate::kml::{self, caller};
-use crate::output::{self, printable};
+use crate::system::System;
+use crate::ui::output::{self, printable};
 
 /// Become the program, in kernel mode; returns only if that failed.
 pub fn run(args: &cli::TrustRun) -> Result<()> {
@@ -179,7 +179,7 @@ fn text(status: &Status) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::system::example;
+    use crate::system::example;
 
     fn known() -> Status {
         Status {

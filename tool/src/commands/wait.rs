@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use crate::cli;
-use crate::device::{Cause, Device, State, Status};
 use crate::error::{Error, Result};
-use crate::lookup::{self, OrRefuse};
-use crate::output::{self, printable};
-use crate::progress::Progress;
-use crate::{duration, waiting};
+use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::waiting;
+use crate::partition::{Cause, Device, State, Status};
+use crate::ui::output::{self, printable};
+use crate::ui::progress::Progress;
+use crate::units::duration;
 
 /// It rebooted, halted or was killed.
 const OTHERWISE: u8 = 3;
@@ -97,7 +98,7 @@ fn exit_code(status: &Status) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
+    use crate::partition::fake::{self, Fake};
 
     fn ended(state: State, cause: Cause) -> Status {
         Status {

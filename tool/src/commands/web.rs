@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use crate::cli;
 use crate::error::Result;
 use crate::machine::snapshot::Source;
-use crate::output;
-use crate::web::Server;
+use crate::machine::web::Server;
+use crate::ui::output;
 
 /// Serve the page until a signal ends it.
 pub fn run(args: &cli::Web) -> Result<()> {

@@ -8,10 +8,10 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
-use super::system::{Number, System};
 use super::{Status, image, spec, usage};
 use crate::abi::devices::NAME_LEN;
 use crate::error::{Error, Result, io_text};
+use crate::system::{Number, System};
 
 /// Open, and found to be fit for sharing.
 #[derive(Debug)]
@@ -193,8 +193,9 @@ fn shortened(text: &str, most: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fake, system};
+    use super::super::fake;
     use super::*;
+    use crate::system;
 
     const VDB: Number = Number {
         major: 254,

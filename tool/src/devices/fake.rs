@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use nix::errno::Errno;
 
 use super::{AddDisk, AddNet, Counters, Devices, Kind, Mac, State, Status};
-use crate::device::{Outcome, Refusal};
+use crate::partition::{Outcome, Refusal};
 
 #[derive(Default)]
 pub struct Fake {

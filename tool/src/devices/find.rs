@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
-use super::system::{Number, System};
 use super::{Kind, Status, image, usage};
 use crate::error::{Error, Result};
+use crate::system::{Number, System};
 
 /// What a user calls a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,8 +72,9 @@ fn is_path(system: &System, status: &Status, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fake, system};
+    use super::super::fake;
     use super::*;
+    use crate::system;
 
     fn list() -> Vec<Status> {
         vec![

@@ -11,11 +11,11 @@ use nix::fcntl::OFlag;
 
 use super::disk::{open as open_path, read_only_hint};
 use super::node;
-use super::system::{Number, System};
 use super::{Status, spec, usage};
 use crate::abi::loops;
 use crate::error::{Error, IoContext, Result, io_text};
-use crate::size;
+use crate::system::{Number, System};
+use crate::units::size;
 
 const CONTROL: &str = "/dev/loop-control";
 const SECTOR: u64 = 512;
@@ -168,8 +168,9 @@ fn attach(file: &File, spec: &spec::Disk) -> Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fake, system};
+    use super::super::fake;
     use super::*;
+    use crate::system;
     use std::os::unix::fs::PermissionsExt;
 
     fn words(error: &Error) -> String {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 
 use super::spec::Limit;
-use super::system::{Number, System};
 use crate::error::{Error, IoContext, Result, io_text};
+use crate::system::{Number, System};
 
 const CGROUPS: &str = "sys/fs/cgroup";
 const OURS: &str = "sys/fs/cgroup/shimos";
@@ -154,8 +154,8 @@ pub fn sweep(system: &System, alive: impl Fn(u32) -> bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::system;
     use super::*;
+    use crate::system;
 
     const LIMIT: Limit = Limit {
         iops: Some(100),

@@ -11,7 +11,6 @@ pub mod limit;
 pub mod node;
 pub mod sharing;
 pub mod spec;
-pub mod system;
 pub mod usage;
 pub mod view;
 
@@ -21,7 +20,7 @@ use std::fs::File;
 use serde::{Serialize, Serializer};
 use strum::{Display, FromRepr, IntoStaticStr};
 
-use crate::device::{Outcome, Refusal};
+use crate::partition::{Outcome, Refusal};
 
 /// What is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display, IntoStaticStr)]

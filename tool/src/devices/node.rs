@@ -10,8 +10,8 @@ use nix::errno::Errno;
 use super::{AddDisk, AddNet, Counters, Devices, Kind, Mac, State, Status};
 use crate::abi::devices as raw;
 use crate::abi::{Argument as _, text};
-use crate::device::{Outcome, Refusal};
 use crate::error::{Error, Result, io_text};
+use crate::partition::{Outcome, Refusal};
 
 /// The back end's device.
 pub const PATH: &str = "/dev/shimos-devices";

@@ -8,12 +8,12 @@ use nix::errno::Errno;
 use super::disk::{self, Disk};
 use super::node::Node;
 use super::spec::{Net, Wanted};
-use super::system::System;
 use super::{AddDisk, AddNet, Devices, Status, all, ifname, limit, refusal_text, usage};
-use crate::device::{Outcome, Refusal};
 use crate::error::{Error, Result};
-use crate::progress::Progress;
-use crate::{interrupt, output};
+use crate::partition::{Outcome, Refusal};
+use crate::system::System;
+use crate::ui::progress::Progress;
+use crate::ui::{interrupt, output};
 
 /// The kernel that gets the devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Sharing {
     fn finish_disk(&self, user: &User, disk: &Disk, id: u32) -> Result<Status> {
         let status = self.status(id)?;
         if !disk.spec.limit.is_none() {
-            let number = super::system::Number {
+            let number = crate::system::Number {
                 major: status.major.into(),
                 minor: status.minor.into(),
             };
@@ -274,8 +274,9 @@ impl<T> OrRefuse<T> for Outcome<T> {
 #[cfg(test)]
 pub mod tests {
     use super::super::fake::Fake;
-    use super::super::{spec, system};
+    use super::super::spec;
     use super::*;
+    use crate::system;
     use std::rc::Rc;
 
     impl Devices for Rc<Fake> {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Mac, ifname};
-use crate::size;
+use crate::units::size;
 
 /// As many as the back end serves.
 const MAX_DISK_QUEUES: u32 = 8;

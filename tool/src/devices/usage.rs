@@ -1,7 +1,7 @@
 //! Who uses a block device of this kernel, for the words after "it is in use".
 
 use super::Status;
-use super::system::{Block, Number, System};
+use crate::system::{Block, Number, System};
 
 /// Tell who uses it: "/dev/vdb1 is mounted on /home; …", or `None` if nobody is found.
 pub fn of(system: &System, number: Number, shared: &[Status]) -> Option<String> {
@@ -78,8 +78,9 @@ fn unescaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{fake, system};
+    use super::super::fake;
     use super::*;
+    use crate::system;
 
     const MOUNTS: &str = "\
 22 28 0:21 / /proc rw,nosuid shared:12 - proc proc rw

@@ -1,8 +1,8 @@
 //! Shared devices as tables and in a line.
 
 use super::{Kind, Status};
-use crate::output::{self, printable};
-use crate::size;
+use crate::ui::output::{self, printable};
+use crate::units::size;
 
 /// Write all of them as a table.
 pub fn table(list: &[Status]) -> String {

@@ -9,8 +9,8 @@
 
 use memchr::memmem;
 
-use super::memory::{CHUNK, Memory, field_u64};
-use crate::interrupt;
+use crate::memory::{CHUNK, Memory, field_u64};
+use crate::ui::interrupt;
 
 const ID_MASK: u64 = u64::MAX >> 2;
 /// The first ids of rings with 2^4 to 2^21 records: -(2^n) in 32 bits.
@@ -110,7 +110,7 @@ fn follow(memory: &dyn Memory, address: u64) -> Vec<String> {
         lines.extend(
             String::from_utf8_lossy(text)
                 .lines()
-                .map(crate::output::printable),
+                .map(crate::ui::output::printable),
         );
         match next {
             Some((n, found)) => {

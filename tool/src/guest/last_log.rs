@@ -1,9 +1,9 @@
 //! The end of the kernel log that the agent's panic handler left in the area
 //! shared with KLoader: `kernel/include/uapi/shimos_shared.h`.
 
-use super::memory::{Memory, PAGE, field_u32, field_u64};
 use crate::abi;
-use crate::output::printable;
+use crate::memory::{Memory, PAGE, field_u32, field_u64};
+use crate::ui::output::printable;
 
 /// Find lines in the area of the partition called `name`.
 pub fn search(memory: &dyn Memory, name: &str) -> Vec<String> {

@@ -1,14 +1,14 @@
 //! The kernel log of a partition, from the best source there is.
 
-use super::memory::{FileMemory, Memory};
 use super::paging::AddressSpace;
 use super::printk::{Record, Ring};
-use super::vmcoreinfo::{self, Vmcoreinfo};
 use super::{banner, last_log};
 use crate::arch::NATIVE;
-use crate::device::{Device, Status};
 use crate::error::Result;
-use crate::lookup::OrRefuse;
+use crate::memory::vmcoreinfo::{self, Vmcoreinfo};
+use crate::memory::{FileMemory, Memory};
+use crate::partition::lookup::OrRefuse;
+use crate::partition::{Device, Status};
 
 /// Where the lines came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,9 +137,9 @@ pub fn tail(device: &dyn Device, status: &Status, count: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake;
     use crate::guest::sample;
-    use crate::output;
+    use crate::partition::fake;
+    use crate::ui::output;
 
     /// For development: SHIMOS_TEST_MEMORY names a file with the memory of a
     /// real kernel, from address 0, saved by an emulator. SHIMOS_TEST_VMCORE names
@@ -150,7 +150,7 @@ mod tests {
         let path = std::env::var_os("SHIMOS_TEST_MEMORY").unwrap();
         let file = std::fs::File::open(path).unwrap();
         let size = file.metadata().unwrap().len();
-        let memory = FileMemory::new(file, &[crate::device::Range { start: 0, size }]);
+        let memory = FileMemory::new(file, &[crate::partition::Range { start: 0, size }]);
         let mut status = fake::status("web");
         status.kernel_version.clear();
         let start = std::time::Instant::now();
@@ -159,13 +159,13 @@ mod tests {
         output::detail(lines.join("\n"));
         output::detail(format_args!("{} {took:?}", source.explain()));
         if let Some(info) = describe(&memory, &status) {
-            let kernel = crate::vmcore::Kernel::new(&memory, &info);
+            let kernel = crate::guest::vmcore::Kernel::new(&memory, &info);
             output::detail(format_args!(
                 "image {:x?} direct map {:x?}",
                 kernel.image, kernel.direct_map
             ));
             if let Some(path) = std::env::var_os("SHIMOS_TEST_VMCORE") {
-                let plan = crate::vmcore::Plan::new(memory.ranges(), 2, &kernel).unwrap();
+                let plan = crate::guest::vmcore::Plan::new(memory.ranges(), 2, &kernel).unwrap();
                 let file = std::fs::File::create(path).unwrap();
                 assert_eq!(plan.write(&memory, &file, &mut |_| {}).unwrap(), 0);
             }

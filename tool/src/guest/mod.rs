@@ -6,10 +6,9 @@
 pub mod banner;
 pub mod last_log;
 pub mod log;
-pub mod memory;
 pub mod paging;
 pub mod printk;
-pub mod vmcoreinfo;
+pub mod vmcore;
 
 #[cfg(test)]
 pub mod sample;

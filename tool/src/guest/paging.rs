@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::memory::{Memory, PAGE};
-use super::vmcoreinfo::Vmcoreinfo;
 use crate::arch::{ALL, Architecture};
+use crate::memory::vmcoreinfo::Vmcoreinfo;
+use crate::memory::{Memory, PAGE};
 
 /// More cached translations than any log needs.
 const MAX_CACHED: usize = 1 << 16;

@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use super::memory::{field_u16, field_u32, field_u64};
 use super::paging::AddressSpace;
-use super::vmcoreinfo::Vmcoreinfo;
-use crate::output::printable;
+use crate::memory::vmcoreinfo::Vmcoreinfo;
+use crate::memory::{field_u16, field_u32, field_u64};
+use crate::ui::output::printable;
 
 /// Rings larger than this are not believed: 2^21 records, 64 MiB of text.
 const MAX_COUNT_BITS: u32 = 21;

@@ -3,10 +3,10 @@
 
 pub mod aarch64;
 
-use super::memory::{Memory, PAGE};
-use super::vmcoreinfo::Vmcoreinfo;
 use crate::arch::x86_64::paging::IMAGE_MAP;
-use crate::device::Range;
+use crate::memory::vmcoreinfo::Vmcoreinfo;
+use crate::memory::{Memory, PAGE};
+use crate::partition::Range;
 
 pub const MEMORY_AT: u64 = 0x1_0000_0000;
 const MEMORY_SIZE: u64 = 4 << 20;

@@ -6,7 +6,7 @@ use shimos_ikc::abi::{ALLOC_MAX, ECHO_CHANNEL, MAX_SLOT_SIZE, RING_HEADER};
 use shimos_ikc::{Channel, Counts, Device, EchoMessage, Kernel, Op, Settings, slot_size_for};
 
 use crate::error::{Error, Result};
-use crate::interrupt;
+use crate::ui::interrupt;
 
 /// The longest a Ctrl-C goes unseen if it arrives just before a wait.
 const SLICE: Duration = Duration::from_millis(100);

@@ -5,8 +5,8 @@ use shimos_ikc::abi::ECHO_CHANNEL;
 use shimos_ikc::{Area, Device, Kernel, Queue, State};
 
 use crate::error::Result;
-use crate::output::{self, printable};
-use crate::size;
+use crate::ui::output::{self, printable};
+use crate::units::size;
 
 /// The kernels, queues and area of this moment.
 pub struct View {

@@ -1,8 +1,8 @@
 //! Whether the kernel would let this caller have programs in kernel mode: as
 //! `caller_objection()` in kernel/kml/gate.c.
 
-use crate::devices::system::System;
 use crate::error::{Error, Result};
+use crate::system::System;
 
 const CAP_SYS_RAWIO: u32 = 17;
 
@@ -58,7 +58,7 @@ pub fn lockdown(system: &System) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::system::example;
+    use crate::system::example;
 
     fn refusal(files: &[(&str, &str)], namespace: Option<&str>) -> Option<String> {
         let (work, system) = example(files);

@@ -12,8 +12,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use crate::arch::Architecture;
-use crate::devices::system::System;
 use crate::error::{Error, Result};
+use crate::system::System;
 
 /// The module's name.
 pub const MODULE: &str = "shimos_kml";

@@ -7,8 +7,8 @@ use nix::errno::Errno;
 
 use super::MODULE;
 use crate::abi::{kml as raw, text};
-use crate::devices::system::System;
 use crate::error::{Error, Result, io_text};
+use crate::system::System;
 
 /// The module's device.
 pub const PATH: &str = "/dev/shimos-kml";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::devices::system::System;
+use crate::system::System;
 
 /// A process with trusted threads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -57,7 +57,7 @@ fn command(system: &System, pid: u32) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::system::example;
+    use crate::system::example;
 
     #[test]
     fn threads_are_counted_by_process() {

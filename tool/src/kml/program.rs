@@ -13,7 +13,7 @@ use nix::unistd;
 
 use super::{S_ISGID, S_ISUID, S_ISVTX, S_IWGRP, S_IWOTH, roots_own};
 use crate::error::{Error, IoContext, Result, io_text};
-use crate::output::{printable, shown};
+use crate::ui::output::{printable, shown};
 
 const ANY_X: u32 = 0o111;
 const S_IXGRP: u32 = 0o010;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::MODULE;
-use crate::check::{self, Check, Verdict};
+use crate::ui::check::{self, Check, Verdict};
 
 /// The doctor's lines about kernel mode, and what they come to.
 #[derive(Debug, Serialize)]

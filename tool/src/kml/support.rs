@@ -7,10 +7,11 @@
 use super::report::Report;
 use super::{MODULE, available, caller, directory, loaded, roots_own};
 use crate::arch::Architecture;
-use crate::check::{self, Check, Verdict};
-use crate::devices::system::System;
-use crate::output::printable;
-use crate::{kernel_log, modules};
+use crate::boot::module_file;
+use crate::system::System;
+use crate::system::kernel_log;
+use crate::ui::check::{self, Check, Verdict};
+use crate::ui::output::printable;
 
 /// Check CPU, kernel and module.
 pub fn report(architecture: &Architecture, system: &System) -> Report {
@@ -238,7 +239,7 @@ impl<'a> Kernel<'a> {
                 "do what it says, or see the other lines",
             );
         }
-        match modules::find(&self.release, MODULE) {
+        match module_file::find(&self.release, MODULE) {
             Some(path) => Check::warn(
                 NAME,
                 format!("not loaded; it is {}", path.display()),
@@ -247,7 +248,7 @@ impl<'a> Kernel<'a> {
             None => Check::fail(
                 NAME,
                 format!("there is none for the running kernel {}", self.release),
-                modules::build_hint(&self.release).trim_start_matches("try: "),
+                module_file::build_hint(&self.release).trim_start_matches("try: "),
             ),
         }
     }
@@ -302,7 +303,7 @@ fn judge(name: &'static str, refused: bool, good: &str, bad: &str, fix: &str) ->
 mod tests {
     use super::*;
     use crate::arch::{AARCH64, X86_64};
-    use crate::devices::system::example;
+    use crate::system::example;
 
     /// What is refused on a kernel with these files.
     fn refused(files: &[(&str, &str)]) -> Vec<&'static str> {

@@ -3,6 +3,9 @@
 
 pub mod host;
 pub mod model;
+pub mod picture;
 pub mod rates;
 pub mod snapshot;
+pub mod top;
 pub mod topology;
+pub mod web;

@@ -8,15 +8,15 @@ use shimos_ikc::Queue;
 
 use super::host::{self, Host};
 use crate::commands::show::silent_for;
-use crate::device::{self, Device, Kind, Status};
 use crate::devices::node::Node;
 use crate::devices::{self, Devices, sharing};
 use crate::error::Result;
 use crate::ikc::view::View;
-use crate::kloader::KLoader;
-use crate::lookup::OrRefuse;
-use crate::name::HOST;
+use crate::partition::kloader::KLoader;
+use crate::partition::lookup::OrRefuse;
+use crate::partition::{self, Device, Kind, Status};
 use crate::pci;
+use crate::units::name::HOST;
 
 /// All counters, and when they were read.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ fn collect(
     };
     let kernels = match (loader, &view) {
         (Some(loader), _) => {
-            let list = device::all(loader).or_refuse("cannot list the partitions")?;
+            let list = partition::all(loader).or_refuse("cannot list the partitions")?;
             let kernel = |s: &Status| partition(s, number(&s.name));
             list.iter().map(kernel).collect()
         }
@@ -163,8 +163,8 @@ fn others(view: &View) -> Vec<Kernel> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake;
     use crate::ikc::view;
+    use crate::partition::fake;
 
     #[test]
     fn on_the_host() {

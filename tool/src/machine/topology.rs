@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::{cpulist, smt};
+use crate::system::smt;
+use crate::units::cpulist;
 
 /// CPUs that share a core, in the order of their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]

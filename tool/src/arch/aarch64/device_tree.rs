@@ -5,7 +5,7 @@
 use memchr::memmem;
 use vm_fdt::{Error as FdtError, FdtWriter};
 
-use crate::device::{Conduit, Description, Platform, Range};
+use crate::partition::{Conduit, Description, Platform, Range};
 
 type Written = Result<(), FdtError>;
 
@@ -179,7 +179,7 @@ fn shared(tree: &mut FdtWriter, range: &Range) -> Written {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake;
+    use crate::partition::fake;
     use fdt::Fdt;
 
     const CMDLINE: &str = "rdinit=/shimos/init console=ttyIKC0 x=\"a b\"";

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use crate::check::Check;
 use crate::commands::doctor::Host;
-use crate::kernel_log;
+use crate::system::kernel_log;
+use crate::ui::check::Check;
 
 /// Check what the architecture wants of the machine.
 pub fn checks(host: &Host) -> Vec<Check> {
@@ -77,8 +77,8 @@ fn fadt_has_psci(table: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Verdict::{Fail, Ok, Warn};
     use crate::commands::doctor::tests::host;
+    use crate::ui::check::Verdict::{Fail, Ok, Warn};
 
     #[test]
     fn interrupt_controllers() {

@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::os::unix::fs::FileExt;
 
+use crate::boot::image::{Format, KernelImage, MIN, banner, truncated};
+use crate::boot::image::{bytes, u16_at, u32_at, u64_at};
 use crate::error::{Error, Result, io_text};
-use crate::kernel_image::{Format, KernelImage, MIN, banner, truncated};
-use crate::kernel_image::{bytes, u16_at, u32_at, u64_at};
-use crate::memory_file;
-use crate::unpack::{Packing, unpack};
+use crate::units::memory_file;
+use crate::units::unpack::{Packing, unpack};
 
 /// What a user can give.
 pub const KERNELS: &str = "an Image, packed or not (/boot/vmlinuz-…)";
@@ -180,7 +180,7 @@ impl Write for Flat<'_> {
 pub mod tests {
     use super::*;
     use crate::arch::AARCH64;
-    use crate::kernel_image::tests::{fails, look, mutate, put};
+    use crate::boot::image::tests::{fails, look, mutate, put};
 
     /// With the header of an EFI program, as all that distributions have.
     pub fn sample() -> Vec<u8> {
@@ -256,7 +256,7 @@ pub mod tests {
         let (work, flat) = (tempfile::tempdir().unwrap(), sample());
         let path = work.path().join("vmlinuz");
         std::fs::write(&path, gzip(&flat)).unwrap();
-        let (mut file, _) = crate::kernel_image::open_as(&AARCH64, &path).unwrap();
+        let (mut file, _) = crate::boot::image::open_as(&AARCH64, &path).unwrap();
         let mut content = Vec::new();
         io::Read::read_to_end(&mut file, &mut content).unwrap();
         assert_eq!(content, flat);

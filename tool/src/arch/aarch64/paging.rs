@@ -1,8 +1,8 @@
 //! Page tables of arm64: granules of 4, 16 and 64 KiB, addresses of up to 52 bits.
 
-use crate::guest::memory::Memory;
 use crate::guest::paging::{KernelImage, PageTables};
-use crate::guest::vmcoreinfo::Vmcoreinfo;
+use crate::memory::Memory;
+use crate::memory::vmcoreinfo::Vmcoreinfo;
 
 const VALID: u64 = 1;
 /// A table, or at the last level a page; without it a block.

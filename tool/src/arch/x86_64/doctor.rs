@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use crate::check::Check;
 use crate::commands::doctor::Host;
-use crate::kernel_log;
+use crate::system::kernel_log;
+use crate::ui::check::Check;
 
 /// Check what the architecture wants of the machine.
 pub fn checks(host: &Host) -> Vec<Check> {
@@ -98,8 +98,8 @@ fn virtual_machine(host: &Host) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::Verdict;
     use crate::commands::doctor::tests::host;
+    use crate::ui::check::Verdict;
 
     #[test]
     fn the_mode_of_the_apic() {

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 
+use crate::boot::image::{Format, KernelImage, MIN, truncated, version_word};
+use crate::boot::image::{bytes, u8_at, u16_at, u32_at};
 use crate::error::{Error, Result};
-use crate::kernel_image::{Format, KernelImage, MIN, truncated, version_word};
-use crate::kernel_image::{bytes, u8_at, u16_at, u32_at};
 
 /// Tell whether a bzImage begins like this.
 pub fn is_one(head: &[u8]) -> bool {
@@ -55,8 +55,8 @@ pub fn inspect(_: &File, head: &[u8], len: u64) -> Result<KernelImage> {
 #[cfg(test)]
 pub mod tests {
     use crate::arch::X86_64;
-    use crate::kernel_image::Format;
-    use crate::kernel_image::tests::{fails, look, mutate, put};
+    use crate::boot::image::Format;
+    use crate::boot::image::tests::{fails, look, mutate, put};
 
     pub fn sample() -> Vec<u8> {
         let mut image = vec![0u8; 0x20000];

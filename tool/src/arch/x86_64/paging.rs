@@ -1,8 +1,8 @@
 //! Page tables of x86-64: four or five levels of 4 KiB each.
 
-use crate::guest::memory::{Memory, PAGE};
 use crate::guest::paging::{KernelImage, PageTables};
-use crate::guest::vmcoreinfo::Vmcoreinfo;
+use crate::memory::vmcoreinfo::Vmcoreinfo;
+use crate::memory::{Memory, PAGE};
 
 /// Where the kernel's image is mapped, __START_KERNEL_map.
 pub const IMAGE_MAP: u64 = 0xffff_ffff_8000_0000;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use crate::arch::Architecture;
-use crate::check::Check;
 use crate::kml::caller;
-use crate::{cpulist, pci, size};
+use crate::pci;
+use crate::ui::check::Check;
+use crate::units::{cpulist, size};
 
 /// What it says, below a directory that tests can
 /// choose.

@@ -8,8 +8,8 @@ use plotters::prelude::*;
 use plotters::style::register_font;
 
 use super::distribution::{self, Bucket};
-use crate::device::RtLatency;
 use crate::error::{Error, Result};
+use crate::partition::RtLatency;
 
 const SIZE: (u32, u32) = (960, 540);
 const FONT: &str = "sans-serif";

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::named;
 use crate::cli;
-use crate::device::{Device, RtCheck};
 use crate::error::{Error, Result};
-use crate::lookup::OrRefuse;
-use crate::output;
+use crate::partition::lookup::OrRefuse;
+use crate::partition::{Device, RtCheck};
+use crate::ui::output;
 
 /// Print whether a program's memory is as it was loaded; an error if it is not.
 pub fn run(device: &dyn Device, args: &cli::RtCheck) -> Result<()> {
@@ -80,7 +80,7 @@ fn report(name: &str, check: RtCheck) -> Report<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
+    use crate::partition::fake::{self, Fake};
 
     #[test]
     fn what_is_found() {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::abi;
-use crate::device::RtLatency;
+use crate::partition::RtLatency;
 
 /// What a second has.
 const NS: u128 = 1_000_000_000;

@@ -6,10 +6,10 @@ use super::chart;
 use super::distribution::{self, Bucket, Figures};
 use super::{WHO_SHARES, named};
 use crate::cli::{self, Format, Picture};
-use crate::device::{Device, RtLatency, Status};
 use crate::error::{Error, IoContext, Result};
-use crate::lookup::OrRefuse;
-use crate::output;
+use crate::partition::lookup::OrRefuse;
+use crate::partition::{Device, RtLatency, Status};
+use crate::ui::output;
 
 /// Characters of the longest bar.
 const BAR: f64 = 40.0;
@@ -156,8 +156,8 @@ fn bar(count: u64, most: u64) -> String {
 mod tests {
     use super::*;
     use crate::commands::rt::distribution::tests::late;
-    use crate::device::State;
-    use crate::fake::{self, Fake};
+    use crate::partition::State;
+    use crate::partition::fake::{self, Fake};
 
     /// 1000 interrupts on a clock of 2 GHz.
     fn example() -> RtLatency {

@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::{WHO_SHARES, host_cpu, named};
 use crate::cli;
-use crate::device::Device;
 use crate::error::Result;
 use crate::ikc::latency;
-use crate::lookup::OrRefuse;
-use crate::output;
+use crate::partition::Device;
+use crate::partition::lookup::OrRefuse;
+use crate::ui::output;
 
 /// Move a program to another CPU, or one of the host's CPUs to another core.
 pub fn run(device: &dyn Device, args: &cli::RtMove) -> Result<()> {
@@ -70,7 +70,7 @@ fn text(moved: &Moved) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
+    use crate::partition::fake::{self, Fake};
 
     fn asked(fake: &Fake, name: &str, cpu: u32) -> Result<Moved> {
         let args = cli::RtMove {

@@ -3,10 +3,10 @@
 use serde::Serialize;
 
 use crate::cli;
-use crate::device::{Device, HostPolicy};
 use crate::error::Result;
-use crate::lookup::OrRefuse;
-use crate::output;
+use crate::partition::lookup::OrRefuse;
+use crate::partition::{Device, HostPolicy};
+use crate::ui::output;
 
 /// Print, or set, where the host's CPUs are while programs share them.
 pub fn run(device: &dyn Device, args: &cli::RtPolicy) -> Result<()> {
@@ -47,7 +47,7 @@ fn text(found: &Found) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::Fake;
+    use crate::partition::fake::Fake;
 
     #[test]
     fn another_one() {

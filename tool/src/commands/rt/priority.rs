@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::{WHO_SHARES, host_cpu, named};
 use crate::cli;
-use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::lookup::OrRefuse;
-use crate::output;
+use crate::partition::Device;
+use crate::partition::lookup::OrRefuse;
+use crate::ui::output;
 
 /// Change the priority of a program, or of a CPU's real-time tasks.
 pub fn run(device: &dyn Device, args: &cli::RtPriority) -> Result<()> {
@@ -81,7 +81,7 @@ fn text(changed: &Changed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
+    use crate::partition::fake::{self, Fake};
 
     fn asked(fake: &Fake, name: &str, priority: u32) -> Result<Changed> {
         let args = cli::RtPriority {
@@ -107,7 +107,12 @@ mod tests {
             (&json["name"], &json["priority"], &json["before"]),
             (&"ctl".into(), &1.into(), &90.into())
         );
-        assert_eq!(crate::lookup::find(&fake, "ctl").unwrap().priority, 1);
+        assert_eq!(
+            crate::partition::lookup::find(&fake, "ctl")
+                .unwrap()
+                .priority,
+            1
+        );
     }
 
     #[test]

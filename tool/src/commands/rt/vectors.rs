@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::{print, sharers};
 use crate::cli::Json;
-use crate::device::{Device, RtVector, RtVectors, Status};
 use crate::error::Result;
-use crate::output;
+use crate::partition::{Device, RtVector, RtVectors, Status};
+use crate::ui::output;
 
 /// Print how often each interrupt came to CPUs that programs share, and whose it was.
 pub fn run(device: &dyn Device, args: &Json) -> Result<()> {
@@ -72,7 +72,7 @@ fn table(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
+    use crate::partition::fake::{self, Fake};
 
     fn on(fake: &Fake, name: &str, cpu: u32) {
         fake.add(Status {

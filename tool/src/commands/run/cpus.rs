@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::device::{self, Device, Kind};
 use crate::error::{Error, Result};
-use crate::lookup::OrRefuse;
 use crate::machine::topology::node_of;
-use crate::{cpulist, output, smt};
+use crate::partition::lookup::OrRefuse;
+use crate::partition::{self, Device, Kind};
+use crate::system::smt;
+use crate::ui::output;
+use crate::units::cpulist;
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub fn choose(root: &Path, device: &dyn Device, cpus: &Cpus, memory: u64) -> Res
         Cpus::List(list) => return Ok(list.clone()),
         Cpus::Count(wanted) => *wanted as usize,
     };
-    let list = device::all(device).or_refuse("cannot list the partitions")?;
+    let list = partition::all(device).or_refuse("cannot list the partitions")?;
     let shared: Vec<u32> = list
         .iter()
         .filter(|s| s.kind == Kind::Rt)
@@ -157,7 +159,7 @@ pub fn warn_of_split_cores(cpus: &[u32]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::{self, Fake};
+    use crate::partition::fake::{self, Fake};
 
     /// A machine with these cores, each with the node that it is in; all CPUs but the first can go.
     fn machine(cores: &[(&str, u32)]) -> tempfile::TempDir {
@@ -282,7 +284,7 @@ mod tests {
     #[test]
     fn not_the_core_of_a_real_time_program() {
         let fake = Fake::default();
-        fake.add(device::Status {
+        fake.add(partition::Status {
             cpus: vec![3],
             ..fake::rt_status("ctl")
         });

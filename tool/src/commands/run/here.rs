@@ -1,8 +1,8 @@
 //! What a partition cannot have on this architecture.
 
 use crate::arch::Architecture;
-use crate::device::Kind;
 use crate::error::{Error, Result};
+use crate::partition::Kind;
 
 /// Check that the architecture has what is asked for, before anything is taken, and before
 /// KLoader is asked for it.

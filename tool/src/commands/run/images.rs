@@ -4,10 +4,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::wish::Wish;
-use crate::device::Kind;
+use crate::boot::modules::{self, Needs};
+use crate::boot::{cmdline, image, initrd};
 use crate::error::{Error, IoContext, Result};
-use crate::partition_modules::{self, Needs};
-use crate::{initrd, kernel_cmdline, kernel_image, output, size};
+use crate::partition::Kind;
+use crate::ui::output;
+use crate::units::size;
 
 /// The opened and checked files, and the command line that goes with them.
 pub struct Images {
@@ -36,19 +38,19 @@ impl Images {
 }
 
 fn linux(wish: &Wish) -> Result<Images> {
-    let (kernel, image) = kernel_image::open(&wish.kernel)?;
+    let (kernel, image) = image::open(&wish.kernel)?;
     let user_initrd = match &wish.initrd {
         Some(path) => Some(initrd::open(path)?),
         None => default_initrd(&image.version)?,
     };
-    let cmdline = kernel_cmdline::compose(&wish.cmdline, wish.with_agent).map_err(Error::new)?;
+    let cmdline = cmdline::compose(&wish.cmdline, wish.with_agent).map_err(Error::new)?;
     let mut notes = Vec::new();
     let initrd = if wish.with_agent {
         let needs = Needs {
             disk: !wish.wanted.disks.is_empty(),
             net: !wish.wanted.nets.is_empty(),
         };
-        let modules = partition_modules::read(&image.version, needs)?;
+        let modules = modules::read(&image.version, needs)?;
         let agent = initrd::agent_archive(&modules.list)?;
         notes = modules.notes;
         Some(initrd::combine(&agent, user_initrd.as_ref())?)

@@ -2,9 +2,9 @@
 
 use super::images::Images;
 use crate::arch::{Architecture, NATIVE};
-use crate::device::{Device, Kind, Outcome};
 use crate::error::{Error, Result};
-use crate::lookup::OrRefuse;
+use crate::partition::lookup::OrRefuse;
+use crate::partition::{Device, Kind, Outcome};
 
 /// Load a partition, and describe its platform where the kernel wants that.
 pub fn load(device: &dyn Device, id: u32, name: &str, kind: Kind, images: &Images) -> Result<()> {
@@ -40,7 +40,7 @@ fn describe(device: &dyn Device, id: u32, name: &str, architecture: &Architectur
 mod tests {
     use super::*;
     use crate::arch::{AARCH64, X86_64};
-    use crate::fake::Fake;
+    use crate::partition::fake::Fake;
 
     #[test]
     fn an_architecture_that_leaves_it_to_us() {

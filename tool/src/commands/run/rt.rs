@@ -2,9 +2,9 @@
 
 use crate::cli;
 use crate::config::Config;
-use crate::cpulist;
-use crate::device::Kind;
 use crate::error::{Error, Result};
+use crate::partition::Kind;
+use crate::units::cpulist;
 
 /// Return the one CPU that it shares.
 pub fn cpus(args: &cli::Run, file: &Config) -> Result<Vec<u32>> {

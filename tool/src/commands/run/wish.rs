@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use super::cpus::Cpus;
 use super::rt;
 use crate::arch::NATIVE;
-use crate::budget::Budget;
+use crate::boot::cmdline;
 use crate::cli;
 use crate::config::{Config, OnChange, OnReboot};
-use crate::device::{Info, Kind};
 use crate::devices::spec::Wanted;
 use crate::error::{Error, IoContext, Result};
-use crate::{cpulist, kernel_cmdline, pci, size};
+use crate::partition::{Info, Kind};
+use crate::pci;
+use crate::units::budget::Budget;
+use crate::units::{cpulist, size};
 
 /// A partition as the user wants it.
 #[derive(Debug)]
@@ -83,7 +85,7 @@ impl Wish {
             list => list.to_vec(),
         };
         let cmdline = args.cmdline.clone().or(file.cmdline).unwrap_or_default();
-        let problems = kernel_cmdline::problems(NATIVE, &cmdline);
+        let problems = cmdline::problems(NATIVE, &cmdline);
         if !problems.is_empty() {
             return Err(Error::new(format!(
                 "the kernel command line would break containment: {}",

@@ -1,8 +1,8 @@
 //! The same for a kernel of arm64, built from the architecture's manual.
 
 use super::{Image, note};
-use crate::guest::memory::Memory;
-use crate::guest::vmcoreinfo::Vmcoreinfo;
+use crate::memory::Memory;
+use crate::memory::vmcoreinfo::Vmcoreinfo;
 
 const MEMORY_SIZE: u64 = 4 << 20;
 
