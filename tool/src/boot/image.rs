@@ -4,32 +4,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use memchr::memmem;
-
+use crate::arch::image::{Format, KernelImage, banner, read_up_to, truncated};
 use crate::arch::{self, Architecture, NATIVE};
 use crate::error::{Error, IoContext, Result};
+use crate::units::bytes::{u8_at, u16_at, u32_at, u64_at};
 
 /// Enough for the x86 setup header and every other format's magic.
 const HEAD: usize = 0x20000;
-/// A kernel is larger than this, an initrd given by mistake may be too.
-pub const MIN: u64 = 0x10000;
-
-/// What kind of file a kernel is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    BzImage,
-    Elf,
-    Image,
-}
-
-/// What a kernel's file says of itself.
-#[derive(Debug, PartialEq, Eq)]
-pub struct KernelImage {
-    pub format: Format,
-    /// `uname -r` of it.
-    pub version: String,
-}
-
 /// Open `path` and look. The file is what KLoader gets: this one, or what is packed in it.
 pub fn open(path: &Path) -> Result<(File, KernelImage)> {
     open_as(NATIVE, path)
@@ -93,31 +74,6 @@ fn inspect(architecture: &Architecture, file: &File) -> Result<KernelImage> {
     }
 }
 
-/// Return the bytes at an offset, if so many are there.
-pub fn bytes<const N: usize>(data: &[u8], at: usize) -> Option<[u8; N]> {
-    data.get(at..at.checked_add(N)?)?.try_into().ok()
-}
-
-/// Read a number at an offset; 0 if it is not there.
-pub fn u8_at(data: &[u8], at: usize) -> u8 {
-    data.get(at).copied().unwrap_or(0)
-}
-
-/// Read a number at an offset; 0 if it is not there.
-pub fn u16_at(data: &[u8], at: usize) -> u16 {
-    bytes(data, at).map_or(0, u16::from_le_bytes)
-}
-
-/// Read a number at an offset; 0 if it is not there.
-pub fn u32_at(data: &[u8], at: usize) -> u32 {
-    bytes(data, at).map_or(0, u32::from_le_bytes)
-}
-
-/// Read a number at an offset; 0 if it is not there.
-pub fn u64_at(data: &[u8], at: usize) -> u64 {
-    bytes(data, at).map_or(0, u64::from_le_bytes)
-}
-
 /// Formats that are recognised in order to name them.
 fn foreign(head: &[u8]) -> Option<&'static str> {
     let magic =
@@ -147,26 +103,6 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
     } else {
         return None;
     })
-}
-
-/// Make the error of a file that is shorter, in bytes, than it says.
-pub fn truncated(len: u64, need: u64) -> Error {
-    Error::new(format!(
-        "the kernel is truncated: {len} bytes, its header says {need}"
-    ))
-    .hint("copy it again")
-}
-
-/// Return the first word of a version text, if it looks like `uname -r`.
-pub fn version_word(text: &[u8]) -> Option<String> {
-    let end = text.iter().take(128).position(|b| !b.is_ascii_graphic())?;
-    let word = text.get(..end)?;
-    // It becomes part of a path.
-    let fits = |b: &u8| b.is_ascii_alphanumeric() || b"._-+~".contains(b);
-    if !word.first()?.is_ascii_digit() || !word.iter().all(fits) {
-        return None;
-    }
-    String::from_utf8(word.to_vec()).ok()
 }
 
 fn elf(architecture: &Architecture, file: &File, head: &[u8], len: u64) -> Result<KernelImage> {
@@ -244,42 +180,6 @@ fn machine_name(machine: u16) -> &'static str {
         258 => "LoongArch",
         _ => "another architecture",
     }
-}
-
-/// Search the loaded part of a file for "Linux version 6.1.0 …".
-pub fn banner(file: &File, end: u64) -> Result<Option<String>> {
-    const CHUNK: usize = 1 << 20;
-    const OVERLAP: usize = 256;
-    let wanted = b"Linux version ";
-    let mut buffer = vec![0; CHUNK + OVERLAP];
-    let mut at = 0;
-    while at < end {
-        let got = read_up_to(file, &mut buffer, at).or_fail("cannot read it")?;
-        let data = buffer.get(..got).unwrap_or_default();
-        for found in memmem::find_iter(data, wanted) {
-            let text = data.get(found + wanted.len()..).unwrap_or_default();
-            if let Some(version) = version_word(text) {
-                return Ok(Some(version));
-            }
-        }
-        if got < buffer.len() {
-            break;
-        }
-        at += CHUNK as u64;
-    }
-    Ok(None)
-}
-
-/// Fill `buffer` from `at`; less only at the end of the file.
-fn read_up_to(file: &File, buffer: &mut [u8], at: u64) -> std::io::Result<usize> {
-    let mut done = 0;
-    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match file.read_at(rest, at + done as u64)? {
-            0 => break,
-            n => done += n,
-        }
-    }
-    Ok(done)
 }
 
 #[cfg(test)]

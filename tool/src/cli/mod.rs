@@ -2,6 +2,7 @@
 
 mod devices;
 mod ikc;
+mod json;
 mod life;
 mod names;
 mod rt;
@@ -22,6 +23,7 @@ use crate::machine::rates::Sort;
 use crate::units::duration;
 pub use devices::{Attach, Detach};
 pub use ikc::{Perf, Ping};
+pub use json::Json;
 pub use life::{Names, Restart, Rm, Start, Stop, Wait};
 pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
 pub use run::Run;
@@ -194,13 +196,6 @@ pub enum Command {
     Completions { shell: clap_complete::Shell },
     /// Write the man pages into a directory
     Man { directory: PathBuf },
-}
-
-#[derive(Debug, Args)]
-pub struct Json {
-    /// Print JSON
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Debug, Args)]

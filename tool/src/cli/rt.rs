@@ -2,7 +2,8 @@
 
 use clap::{Args, Subcommand};
 
-use super::{Json, names, values};
+use super::json::Json;
+use super::{names, values};
 use crate::partition::HostPolicy;
 
 #[derive(Debug, Args)]

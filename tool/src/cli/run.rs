@@ -9,10 +9,9 @@ use clap::{ArgGroup, Args};
 use super::devices::Share;
 use super::names;
 use super::values::{self, CpuList, CpuListParser};
-use crate::config::{OnChange, OnReboot};
-use crate::pci;
+use crate::partition::{OnChange, OnReboot};
 use crate::units::budget::{self, Budget};
-use crate::units::{duration, name, size};
+use crate::units::{duration, name, pci_address, size};
 
 #[derive(Debug, Default, Args)]
 #[command(group = ArgGroup::new("own_cpus").args(["cpus", "cpuset"]))]
@@ -111,8 +110,8 @@ pub struct Run {
     pub share: Share,
 
     /// A PCIe device to give it whole, as lspci -D shows it; repeat for more (x86-64 only)
-    #[arg(long, value_name = "ADDRESS", value_parser = pci::parse, add = names::pci_devices())]
-    pub pci: Vec<pci::Address>,
+    #[arg(long, value_name = "ADDRESS", value_parser = pci_address::parse, add = names::pci_devices())]
+    pub pci: Vec<pci_address::Address>,
 
     /// Do not put the agent into the initrd: no console, no orderly stop, weaker containment
     #[arg(long)]

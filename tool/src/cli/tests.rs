@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::values::CpuList;
 use super::*;
-use crate::config::OnReboot;
+use crate::partition::OnReboot;
 use crate::units::budget::Budget;
 use clap::CommandFactory;
 

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-pub use host::Host;
-
 use crate::abi::ABI_VERSION;
 use crate::arch::{Architecture, NATIVE};
 use crate::boot::{image, initrd, module_file, modules};
@@ -18,6 +16,7 @@ use crate::kml::{report, support};
 use crate::partition::kloader::{self, KLoader};
 use crate::partition::{Device, Info};
 use crate::system::System;
+use crate::system::host::Host;
 use crate::ui::check::{self, Check, Verdict};
 use crate::ui::output;
 use crate::units::size;

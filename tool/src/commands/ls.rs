@@ -59,7 +59,7 @@ pub fn first_word(text: &str) -> &str {
 
 /// The last words of one that ended; a warning about one that may hang, or that nobody watches any more.
 fn remark(status: &Status, all: &[Status]) -> String {
-    if let Some(seconds) = super::show::silent_for(status) {
+    if let Some(seconds) = status.silent_for() {
         return format!("silent for {seconds} s, may hang");
     }
     if let Some(text) = unwatched(status, all) {

@@ -29,7 +29,7 @@ pub fn run(device: &dyn Device, args: &cli::Rm) -> Result<()> {
             }
             kill::kill(device, &status)?;
         }
-        let devices = pci::given_to(Path::new("/"), name);
+        let devices = pci::given::to(Path::new("/"), name);
         destroy(device, &status)?;
         output::line(given_back(&status, devices))
     })

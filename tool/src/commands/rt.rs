@@ -7,20 +7,21 @@ mod lateness;
 mod moving;
 mod policy;
 mod priority;
+mod sharing;
 mod vectors;
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use nix::errno::Errno;
 use serde::Serialize;
 
+use self::sharing::{print, sharers};
 use crate::cli::{Json, Rt, RtMore};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ikc::latency;
-use crate::partition::lookup::{self, OrRefuse};
-use crate::partition::{self, Device, HostCpu, Kind, RtStatus, State, Status};
+use crate::partition::lookup::OrRefuse;
+use crate::partition::{Device, HostCpu, RtStatus, State, Status};
 use crate::ui::output;
 
 /// Print who shares which CPU, or do one of the commands below `rt`.
@@ -43,22 +44,6 @@ fn list(device: &dyn Device, args: &Json) -> Result<()> {
     print("cpus", &rows(&read(device)?, &hosts), args, table)
 }
 
-/// What a command has found out about the CPUs that are shared, and what it is called in JSON.
-fn print<R: Serialize>(
-    name: &str,
-    rows: &[R],
-    args: &Json,
-    table: impl Fn(&[R]) -> String,
-) -> Result<()> {
-    if args.json {
-        return output::json_list(name, rows);
-    }
-    output::line(match rows {
-        [] => "no CPU is shared".into(),
-        rows => table(rows),
-    })
-}
-
 /// A virtual CPU; `None` is what is not counted for the host's.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct Row {
@@ -78,56 +63,9 @@ struct Row {
     moved_max_ns: Option<u64>,
 }
 
-/// All that share a CPU, and what `ask` finds out about each.
-fn sharers<T>(
-    device: &dyn Device,
-    ask: impl Fn(u32) -> partition::Outcome<T>,
-) -> Result<Vec<(Status, T)>> {
-    let mut sharers = Vec::new();
-    for status in partition::all(device).or_refuse("cannot list the partitions")? {
-        if status.kind != Kind::Rt {
-            continue;
-        }
-        match ask(status.id) {
-            Ok(found) => sharers.push((status, found)),
-            // It has been removed meanwhile.
-            Err(refusal) if refusal.errno == Errno::ENOENT => {}
-            other => {
-                other.or_refuse(format_args!("cannot ask about '{}'", status.name))?;
-            }
-        }
-    }
-    Ok(sharers)
-}
-
 fn read(device: &dyn Device) -> Result<Vec<(Status, RtStatus)>> {
     sharers(device, |id| device.rt(id))
 }
-
-/// The real-time program of this name; `but` and `hint` are for who names another partition.
-fn named(device: &dyn Device, name: &str, but: &str, hint: &str) -> Result<Status> {
-    // `shimos rt` calls it otherwise than `shimos run` did.
-    let name = name.strip_suffix(":0").unwrap_or(name);
-    let status = lookup::find(device, name)?;
-    match status.kind {
-        Kind::Rt => Ok(status),
-        _ => Err(Error::new(format!("'{name}' {but}")).hint(hint)),
-    }
-}
-
-/// The number of one of the host's own CPUs, as `shimos rt` calls it; `None`: it is not one's name.
-fn host_cpu(name: &str) -> Result<Option<u32>> {
-    let Some(cpu) = name.strip_prefix("host:") else {
-        return Ok(None);
-    };
-    cpu.parse().map(Some).map_err(|_| {
-        Error::new(format!("there is no '{name}'"))
-            .hint("the host's CPUs are host:0, host:1 and so on")
-    })
-}
-
-/// The hint for most of them.
-const WHO_SHARES: &str = "`shimos rt` lists the partitions that share a CPU";
 
 /// Core by core: the host's CPUs there, then the others, as they go before each other.
 fn rows(sharers: &[(Status, RtStatus)], hosts: &[HostCpu]) -> Vec<Row> {

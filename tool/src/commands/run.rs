@@ -15,18 +15,18 @@ use super::bring_up::{Ready, bring_up};
 use super::{kill, rm, show};
 use crate::arch::{Architecture, NATIVE};
 use crate::cli;
-use crate::config::{self, Config, OnChange, OnReboot};
+use crate::config::{self, Config};
 use crate::devices::sharing::{Sharing, User};
 use crate::devices::{self, view};
 use crate::error::{Error, Result};
 use crate::partition::lookup::OrRefuse;
 use crate::partition::view::Partition;
-use crate::partition::{self, CreateRequest, Device, Info, Kind, Status};
+use crate::partition::{self, CreateRequest, Device, Info, Kind, OnChange, OnReboot, Status};
 use crate::pci;
 use crate::ui::interrupt;
 use crate::ui::output::{self, printable};
 use crate::ui::progress::Progress;
-use crate::units::{cpulist, size};
+use crate::units::{cpulist, pci_address, size};
 
 use images::Images;
 use wish::{Limits, Wish};
@@ -132,7 +132,7 @@ fn make_room(device: &dyn Device, name: &str, replace: bool) -> Result<()> {
 fn create_and_load(
     device: &dyn Device,
     request: &CreateRequest,
-    pci: &[pci::Address],
+    pci: &[pci_address::Address],
     images: &Images,
     sharing: Option<&Sharing>,
 ) -> Result<(u32, Vec<devices::Status>)> {

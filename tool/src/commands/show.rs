@@ -19,9 +19,6 @@ use crate::pci;
 use crate::ui::output::{self, printable};
 use crate::units::{duration, size};
 
-/// The agent's heart beats once a second.
-const SILENCE: Duration = Duration::from_secs(3);
-
 /// Print all that is known of a partition.
 pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
     // Without a name main() shows the map, which needs no KLoader.
@@ -88,7 +85,7 @@ fn json<'a>(
         partition: Partition::from(status),
         watched_by: watched_by.collect(),
         devices: its.collect(),
-        pci: pci::given_to(Path::new("/"), &status.name),
+        pci: pci::given::to(Path::new("/"), &status.name),
         queues: view.map_or_else(Vec::new, |view| view.json_of(&status.name)),
         ikc: view.map(View::area_json),
     }
@@ -166,18 +163,6 @@ fn watched_by(watchers: &[&Status]) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// A real-time program has no agent in it.
-fn has_agent(status: &Status) -> bool {
-    status.kind == Kind::Linux && status.agent != 0
-}
-
-/// Return the seconds since the last heartbeat of a partition that should have one.
-pub fn silent_for(status: &Status) -> Option<u64> {
-    let silence = Duration::from_nanos(status.silent_ns);
-    let beats = has_agent(status) && status.state == State::Running;
-    (beats && silence > SILENCE).then_some(silence.as_secs())
-}
-
 /// Return how long it took until it was ready, if it is; a real-time program has little to
 /// do.
 pub fn boot_time(status: &Status) -> Option<String> {
@@ -227,7 +212,7 @@ fn text(s: &Status, watchers: &[&Status]) -> String {
             format!("{:#x}-{:#x}", range.start, range.end().saturating_sub(1)),
         );
     }
-    for (i, device) in pci::given_to(Path::new("/"), &s.name)
+    for (i, device) in pci::given::to(Path::new("/"), &s.name)
         .into_iter()
         .enumerate()
     {
@@ -267,11 +252,11 @@ fn text(s: &Status, watchers: &[&Status]) -> String {
             },
         );
     }
-    if has_agent(s) && s.state == State::Running {
+    if s.has_agent() && s.state == State::Running {
         let age = duration::seconds(Duration::from_nanos(s.silent_ns));
         row(
             "heartbeat",
-            match silent_for(s) {
+            match s.silent_for() {
                 Some(_) => format!("{age} ago; it may hang: `shimos kill {}` ends it", s.name),
                 None => format!("{age} ago"),
             },
@@ -379,10 +364,10 @@ mod tests {
     fn a_silent_one() {
         let mut status = fake::status("web");
         status.silent_ns = 7_500_000_000;
-        assert_eq!(silent_for(&status), Some(7));
+        assert_eq!(status.silent_for(), Some(7));
         assert!(text(&status, &[]).contains("7.50 s ago; it may hang: `shimos kill web` ends it"));
         status.agent = 0;
-        assert_eq!(silent_for(&status), None);
+        assert_eq!(status.silent_for(), None);
     }
 
     #[test]
@@ -408,7 +393,7 @@ mod tests {
         status.agent = 1;
         status.silent_ns = 7_500_000_000;
         let shown = text(&status, &[]);
-        assert_eq!(silent_for(&status), None);
+        assert_eq!(status.silent_for(), None);
         for word in ["kernel", "initrd", "command line", "agent", "heartbeat"] {
             assert!(!shown.contains(word), "{word}\n{shown}");
         }

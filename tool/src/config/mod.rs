@@ -4,14 +4,14 @@ mod tables;
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, de};
 
 use crate::abi;
 use crate::devices::spec;
 use crate::error::{Error, IoContext, Result};
-use crate::pci;
+use crate::partition::{OnChange, OnReboot};
 use crate::units::budget::{self, Budget};
-use crate::units::{cpulist, name, size};
+use crate::units::{cpulist, name, pci_address, size};
 
 /// Jaro's measure of keys that one may have been taken for the other, as clap has it for options.
 const NEAR: f64 = 0.7;
@@ -78,7 +78,7 @@ impl Config {
     }
 
     /// Return the PCI devices; an error names the one that is wrong.
-    pub fn pci(&self) -> Result<Vec<pci::Address>> {
+    pub fn pci(&self) -> Result<Vec<pci_address::Address>> {
         specs("pci", &self.pci, tables::Pci::spec)
     }
 }
@@ -109,26 +109,6 @@ fn cpu_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, 
         ))),
         Value::Other(_) => Err(de::Error::custom("cpus is how many: cpus = 2")),
     }
-}
-
-/// What becomes of a partition that reboots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum OnReboot {
-    /// Start it again
-    Restart,
-    /// Leave it stopped
-    Stop,
-}
-
-/// What becomes of a program whose memory was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum OnChange {
-    /// Start it again from its image
-    Restart,
-    /// Leave it ended
-    Stop,
 }
 
 /// Read a file; the error says where and what is wrong.
@@ -222,7 +202,10 @@ mod tests {
         assert_eq!(config.on_reboot, Some(OnReboot::Restart));
         assert!(config.disks().unwrap()[1].read_only);
         assert_eq!(config.nets().unwrap().len(), 1);
-        assert_eq!(config.pci(), Ok(vec![pci::parse("01:00.0").unwrap()]));
+        assert_eq!(
+            config.pci(),
+            Ok(vec![pci_address::parse("01:00.0").unwrap()])
+        );
         assert_eq!(parse("").unwrap(), Config::default());
         assert!(Config::default().disks().unwrap().is_empty());
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use crate::devices::spec;
-use crate::pci;
+use crate::units::pci_address;
 
 /// For who writes something else.
 pub const FORMS: &str = "disks, networks and PCI devices are tables: [[disk]] with path = \"/dev/vdb\", \
@@ -91,8 +91,8 @@ pub struct Pci {
 
 impl Pci {
     /// Return the device's address; the error says what is wrong with it.
-    pub fn spec(&self) -> Result<pci::Address, String> {
-        pci::parse(&self.address)
+    pub fn spec(&self) -> Result<pci_address::Address, String> {
+        pci_address::parse(&self.address)
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(net(table), spec::net(option));
         assert_eq!(net("p2p = true"), spec::net("p2p"));
         let pci = toml::from_str::<Pci>("address = '01:00.0'").unwrap();
-        assert_eq!(pci.spec(), pci::parse("01:00.0"));
+        assert_eq!(pci.spec(), pci_address::parse("01:00.0"));
     }
 
     #[test]

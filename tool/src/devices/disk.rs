@@ -1,13 +1,14 @@
 //! From the path of a disk to an open block device that can be shared.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
+use super::opening::{open, read_only_hint};
 use super::{Status, image, spec, usage};
 use crate::abi::devices::NAME_LEN;
 use crate::error::{Error, Result, io_text};
@@ -148,11 +149,6 @@ fn fit(system: &System, spec: &spec::Disk, number: Number) -> Result<()> {
     Ok(())
 }
 
-/// Tell how to ask for a disk that can only be read.
-pub fn read_only_hint(spec: &spec::Disk) -> String {
-    format!("share it for reading only: {},ro", spec.path.display())
-}
-
 /// Who has claimed it is the back end, for kernels that read it only, and so will
 /// this one.
 fn all_only_read(spec: &spec::Disk, number: Number, shared: &[Status]) -> bool {
@@ -167,15 +163,6 @@ pub fn in_use(system: &System, number: Number, shared: &[Status]) -> Error {
         None => Error::new("it is in use: a program or the kernel has claimed it"),
     }
     .hint("two kernels that write to one disk destroy what is on it: release it there first")
-}
-
-/// Open a file or device, to be written unless `read_only`.
-pub fn open(path: &Path, read_only: bool, flags: OFlag) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(!read_only)
-        .custom_flags(flags.bits())
-        .open(path)
 }
 
 /// At most `most` bytes of it, the last ones.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
-use super::disk::{open as open_path, read_only_hint};
 use super::node;
+use super::opening::{open as open_path, read_only_hint};
 use super::{Status, spec, usage};
 use crate::abi::loops;
 use crate::error::{Error, IoContext, Result, io_text};

@@ -9,6 +9,7 @@ pub mod ifname;
 pub mod image;
 pub mod limit;
 pub mod node;
+mod opening;
 pub mod sharing;
 pub mod spec;
 pub mod usage;

@@ -4,9 +4,10 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use super::paging::AddressSpace;
 use crate::arch::{Architecture, NATIVE};
 use crate::error::{Error, IoContext, Result};
-use crate::guest::paging::{AddressSpace, KernelImage};
+use crate::memory::page_tables::KernelImage;
 use crate::memory::vmcoreinfo::Vmcoreinfo;
 use crate::memory::{CHUNK, Memory, PAGE};
 use crate::partition::Range;

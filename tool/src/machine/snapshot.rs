@@ -7,7 +7,6 @@ use std::time::Instant;
 use shimos_ikc::Queue;
 
 use super::host::{self, Host};
-use crate::commands::show::silent_for;
 use crate::devices::node::Node;
 use crate::devices::{self, Devices, sharing};
 use crate::error::Result;
@@ -129,7 +128,7 @@ fn partition(status: &Status, number: Option<u32>) -> Kernel {
     Kernel {
         name: status.name.clone(),
         number,
-        state: match silent_for(status) {
+        state: match status.silent_for() {
             Some(seconds) => format!("silent {seconds} s"),
             None => status.state.name().into(),
         },
@@ -137,7 +136,7 @@ fn partition(status: &Status, number: Option<u32>) -> Kernel {
         cpus: Some(status.cpus.clone()),
         shares: status.kind == Kind::Rt,
         memory: Some(status.memory),
-        pci: pci::given_to(Path::new("/"), &status.name),
+        pci: pci::given::to(Path::new("/"), &status.name),
         cpu_busy_ns: known.then_some(status.busy_ns),
     }
 }

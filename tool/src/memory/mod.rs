@@ -1,5 +1,6 @@
 //! Physical memory of a partition, and what a kernel says of itself in it.
 
+pub mod page_tables;
 pub mod vmcoreinfo;
 
 use std::fs::File;

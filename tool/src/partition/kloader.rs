@@ -14,7 +14,7 @@ use crate::partition::{
     Outcome, Platform, Range, Refusal, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State,
     Status,
 };
-use crate::pci::Address;
+use crate::units::pci_address::Address;
 
 /// KLoader's device.
 pub const PATH: &str = "/dev/shimos";

@@ -1,12 +1,14 @@
 //! What the commands know of KLoader: a trait, so that they can be tested
 //! against a fake, and the plain types that pass through it.
 
+mod again;
 #[cfg(test)]
 pub mod fake;
 mod host;
 pub mod kloader;
 pub mod lookup;
 mod platform;
+mod range;
 mod state;
 pub mod view;
 pub mod waiting;
@@ -18,26 +20,17 @@ use std::time::Duration;
 use nix::errno::Errno;
 use serde::Serialize;
 
-use crate::pci::Address;
 use crate::units::budget::Budget;
 use crate::units::cpulist;
+use crate::units::pci_address::Address;
+pub use again::{OnChange, OnReboot};
 pub use host::{HostCpu, HostPolicy};
 pub use platform::{Conduit, Description, Platform};
+pub use range::Range;
 pub use state::{Cause, Kind, State};
 
-/// A piece of physical memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Range {
-    pub start: u64,
-    pub size: u64,
-}
-
-impl Range {
-    /// Return the first address behind it; ranges that wrap end at the last address.
-    pub fn end(self) -> u64 {
-        self.start.saturating_add(self.size)
-    }
-}
+/// The agent's heart beats once a second.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// What this KLoader is and whether this host can serve.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -118,6 +111,18 @@ impl Status {
             Kind::Rt => format!("{list} (shared)"),
             Kind::Linux => list,
         }
+    }
+
+    /// Tell whether there is an agent in it; a real-time program has none.
+    pub fn has_agent(&self) -> bool {
+        self.kind == Kind::Linux && self.agent != 0
+    }
+
+    /// Return the seconds since the last heartbeat of a partition that should have one.
+    pub fn silent_for(&self) -> Option<u64> {
+        let silence = Duration::from_nanos(self.silent_ns);
+        let beats = self.has_agent() && self.state == State::Running;
+        (beats && silence > SILENCE).then_some(silence.as_secs())
     }
 
     /// Return a real-time program's budget.

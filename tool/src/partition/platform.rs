@@ -1,6 +1,6 @@
 //! What a partition is told of its platform, where the architecture leaves that to us.
 
-use super::Range;
+use super::range::Range;
 
 /// How the firmware is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

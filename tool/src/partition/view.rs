@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use crate::config::{OnChange, OnReboot};
-use crate::partition::{Cause, Kind, Range, State, Status};
+use crate::partition::{Cause, Kind, OnChange, OnReboot, Range, State, Status};
 
 /// All of a partition but its console and memory.
 #[derive(Debug, Serialize)]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
-use super::Address;
 use crate::error::{Error, Result};
+use crate::units::pci_address::Address;
 
 /// Check that nothing uses a device. `directory` is the device's in sysfs.
 pub fn check(root: &Path, device: Address, directory: &Path) -> Result<()> {
@@ -191,8 +191,8 @@ fn has_default_route(root: &Path, interface: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pci::parse;
     use crate::pci::tree::Tree;
+    use crate::units::pci_address::parse;
 
     const DISK: &str = "0000:01:00.0";
 

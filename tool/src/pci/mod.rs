@@ -1,16 +1,16 @@
-//! PCIe devices for partitions: their addresses, and what can be given.
+//! PCIe devices for partitions: what can be given.
 
+pub mod given;
 mod in_use;
 mod preflight;
 #[cfg(test)]
 mod tree;
 
-use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use crate::arch::{Architecture, NATIVE};
 use crate::error::{Error, Result};
+use crate::units::pci_address::Address;
 
 /// Check that nothing speaks against giving all of these to one partition.
 pub fn check(root: &Path, devices: &[Address]) -> Result<()> {
@@ -37,92 +37,18 @@ pub fn candidates(root: &Path) -> Vec<Address> {
     }
 }
 
-/// Where a function is, as Linux and lspci write it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Address {
-    pub segment: u16,
-    pub bus: u8,
-    pub device: u8,
-    pub function: u8,
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:04x}:{:02x}:{:02x}.{:x}",
-            self.segment, self.bus, self.device, self.function
-        )
-    }
-}
-
-/// Read an address, for clap and files: `0000:01:00.0`, or without the segment.
-pub fn parse(text: &str) -> std::result::Result<Address, String> {
-    address(text)
-        .ok_or_else(|| format!("{text:?} is no PCI address; lspci -D shows them: 0000:01:00.0"))
-}
-
-fn address(text: &str) -> Option<Address> {
-    let (place, function) = text.split_once('.')?;
-    let (segment, bus, device) = match place.split(':').collect::<Vec<_>>()[..] {
-        [segment, bus, device] => (hex(segment, 4)?, bus, device),
-        [bus, device] => (0, bus, device),
-        _ => return None,
-    };
-    let address = Address {
-        segment,
-        bus: u8::try_from(hex(bus, 2)?).ok()?,
-        device: u8::try_from(hex(device, 2)?).ok()?,
-        function: u8::try_from(hex(function, 1)?).ok()?,
-    };
-    (address.device < 32 && address.function < 8).then_some(address)
-}
-
-fn hex(text: &str, most: usize) -> Option<u16> {
-    let fits = (1..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_hexdigit());
-    fits.then(|| u16::from_str_radix(text, 16).ok()).flatten()
-}
-
-/// Return what the partition has, as KLoader lists it.
-pub fn given_to(root: &Path, partition: &str) -> Vec<String> {
-    let path = root.join("sys/class/shimos").join(partition).join("pci");
-    let text = fs::read_to_string(path).unwrap_or_default();
-    text.lines().map(str::to_owned).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::arch::{AARCH64, X86_64};
+    use crate::units::pci_address;
 
     #[test]
     fn where_there_are_none() {
-        let one = [parse("01:00.0").unwrap()];
+        let one = [pci_address::parse("01:00.0").unwrap()];
         assert_eq!(check_here(&X86_64, &one), Ok(()));
         assert_eq!(check_here(&AARCH64, &[]), Ok(()));
         let error = check_here(&AARCH64, &one).unwrap_err();
         assert!(error.to_string().contains("on arm64: its interrupts"));
-    }
-
-    #[test]
-    fn addresses() {
-        let a = parse("0000:01:1f.7").unwrap();
-        assert_eq!((a.segment, a.bus, a.device, a.function), (0, 1, 31, 7));
-        assert_eq!(a.to_string(), "0000:01:1f.7");
-        assert_eq!(parse("01:1f.7"), Ok(a));
-        assert_eq!(parse("abcd:ff:00.0").unwrap().to_string(), "abcd:ff:00.0");
-        for bad in [
-            "",
-            "01:00",
-            "1:2:3:4.0",
-            "0:20.0",
-            "01:00.8",
-            "01:00.0x",
-            "+1:00.0",
-            "10000:01:00.0",
-            "eth0",
-        ] {
-            assert!(parse(bad).unwrap_err().contains("lspci"), "{bad}");
-        }
     }
 }

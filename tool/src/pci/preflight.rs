@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Address, address, given_to, in_use};
+use super::{given, in_use};
 use crate::error::{Error, Result};
+use crate::units::pci_address::{self, Address};
 
 const DRIVER: &str = "shimos-pci";
 const MSI: u8 = 0x05;
@@ -37,7 +38,7 @@ pub fn candidates(root: &Path) -> Vec<Address> {
     };
     let mut found: Vec<Address> = list
         .flatten()
-        .filter_map(|entry| address(&entry.file_name().to_string_lossy()))
+        .filter_map(|entry| pci_address::parse(&entry.file_name().to_string_lossy()).ok())
         .filter(|device| check(root, &[*device]).is_ok())
         .collect();
     found.sort();
@@ -89,7 +90,7 @@ impl Function {
             .flatten()
             .flatten()
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .find(|name| given_to(root, name).contains(&address));
+            .find(|name| given::to(root, name).contains(&address));
         match owner {
             Some(name) => self
                 .refuse(&format!("partition '{name}' has it"))
@@ -125,7 +126,7 @@ impl Function {
         let parent = self.directory.parent();
         let port = parent
             .and_then(Path::file_name)
-            .and_then(|n| address(&n.to_string_lossy()));
+            .and_then(|n| pci_address::parse(&n.to_string_lossy()).ok());
         let (Some(parent), Some(_)) = (parent, port) else {
             return Err(self
                 .refuse("it is on the root bus, together with devices that the host needs")
@@ -135,7 +136,7 @@ impl Function {
             .into_iter()
             .flatten()
             .flatten()
-            .filter_map(|entry| address(&entry.file_name().to_string_lossy()))
+            .filter_map(|entry| pci_address::parse(&entry.file_name().to_string_lossy()).ok())
             .filter(|other| !devices.contains(other))
             .collect();
         strangers.sort();
@@ -226,8 +227,8 @@ fn in_mcfg(table: &[u8], address: Address) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pci::parse;
     use crate::pci::tree::Tree;
+    use crate::units::pci_address::parse;
 
     fn refusal(tree: &Tree, devices: &[&str]) -> (String, String) {
         let devices: Vec<Address> = devices.iter().map(|d| parse(d).unwrap()).collect();

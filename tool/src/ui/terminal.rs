@@ -1,16 +1,22 @@
-//! The user's terminal in raw mode, and back, whatever happens.
+//! The user's terminal in raw mode or as a full screen, and back, whatever happens.
 
 use std::io;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::sys::termios::{self, SetArg, Termios};
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use ratatui::crossterm::{cursor, execute};
 
 use crate::error::{IoContext, Result};
-use crate::machine::top::screen;
 use crate::ui::output;
 
 /// The settings to go back to, while the terminal is raw.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+/// All of it is ours, as a screen.
+static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Raw mode until it is dropped.
 pub struct RawMode(());
@@ -37,8 +43,37 @@ impl Drop for RawMode {
     }
 }
 
+/// The whole terminal until it is dropped.
+pub struct FullScreen(());
+
+impl FullScreen {
+    /// Take all of the terminal until this is dropped.
+    pub fn enter() -> Result<Self> {
+        const WHAT: &str = "cannot set up the terminal";
+        enable_raw_mode().or_fail(WHAT)?;
+        TAKEN.store(true, Ordering::Relaxed);
+        let screen = FullScreen(());
+        execute!(io::stdout(), EnterAlternateScreen).or_fail(WHAT)?;
+        Ok(screen)
+    }
+}
+
+impl Drop for FullScreen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// Give the screen back; nothing if it was not taken.
+fn leave() {
+    if TAKEN.swap(false, Ordering::Relaxed) {
+        let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
+        let _ = disable_raw_mode();
+    }
+}
+
 fn restore() {
-    screen::leave();
+    leave();
     let before = match BEFORE.try_lock() {
         Ok(mut slot) => slot.take(),
         Err(_) => None,

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::commands::doctor::Host;
+use crate::system::host::Host;
 use crate::system::kernel_log;
 use crate::ui::check::Check;
 

@@ -6,9 +6,9 @@ use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::os::unix::fs::FileExt;
 
-use crate::boot::image::{Format, KernelImage, MIN, banner, truncated};
-use crate::boot::image::{bytes, u16_at, u32_at, u64_at};
+use crate::arch::image::{Format, KernelImage, MIN, banner, truncated};
 use crate::error::{Error, Result, io_text};
+use crate::units::bytes::{bytes, u16_at, u32_at, u64_at};
 use crate::units::memory_file;
 use crate::units::unpack::{Packing, unpack};
 

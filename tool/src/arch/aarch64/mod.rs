@@ -5,7 +5,7 @@ mod doctor;
 pub mod image;
 mod paging;
 
-use super::{Architecture, Without};
+use super::architecture::{Architecture, Without};
 
 /// What is special about arm64.
 pub static AARCH64: Architecture = Architecture {

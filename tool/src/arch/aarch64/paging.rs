@@ -1,7 +1,7 @@
 //! Page tables of arm64: granules of 4, 16 and 64 KiB, addresses of up to 52 bits.
 
-use crate::guest::paging::{KernelImage, PageTables};
 use crate::memory::Memory;
+use crate::memory::page_tables::{KernelImage, PageTables};
 use crate::memory::vmcoreinfo::Vmcoreinfo;
 
 const VALID: u64 = 1;

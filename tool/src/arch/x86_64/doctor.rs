@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-use crate::commands::doctor::Host;
+use crate::system::host::Host;
 use crate::system::kernel_log;
 use crate::ui::check::Check;
 

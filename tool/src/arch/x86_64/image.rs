@@ -2,9 +2,9 @@
 
 use std::fs::File;
 
-use crate::boot::image::{Format, KernelImage, MIN, truncated, version_word};
-use crate::boot::image::{bytes, u8_at, u16_at, u32_at};
+use crate::arch::image::{Format, KernelImage, MIN, truncated, version_word};
 use crate::error::{Error, Result};
+use crate::units::bytes::{bytes, u8_at, u16_at, u32_at};
 
 /// Tell whether a bzImage begins like this.
 pub fn is_one(head: &[u8]) -> bool {
@@ -55,7 +55,7 @@ pub fn inspect(_: &File, head: &[u8], len: u64) -> Result<KernelImage> {
 #[cfg(test)]
 pub mod tests {
     use crate::arch::X86_64;
-    use crate::boot::image::Format;
+    use crate::arch::image::Format;
     use crate::boot::image::tests::{fails, look, mutate, put};
 
     pub fn sample() -> Vec<u8> {

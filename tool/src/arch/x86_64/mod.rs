@@ -4,7 +4,7 @@ mod doctor;
 pub mod image;
 pub mod paging;
 
-use super::{Architecture, Without};
+use super::architecture::{Architecture, Without};
 
 /// What is special about x86-64.
 pub static X86_64: Architecture = Architecture {

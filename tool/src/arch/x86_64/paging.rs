@@ -1,6 +1,6 @@
 //! Page tables of x86-64: four or five levels of 4 KiB each.
 
-use crate::guest::paging::{KernelImage, PageTables};
+use crate::memory::page_tables::{KernelImage, PageTables};
 use crate::memory::vmcoreinfo::Vmcoreinfo;
 use crate::memory::{Memory, PAGE};
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::named;
+use super::sharing::named;
 use crate::cli;
 use crate::error::{Error, Result};
 use crate::partition::lookup::OrRefuse;

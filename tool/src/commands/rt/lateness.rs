@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::chart;
 use super::distribution::{self, Bucket, Figures};
-use super::{WHO_SHARES, named};
+use super::sharing::{WHO_SHARES, named};
 use crate::cli::{self, Format, Picture};
 use crate::error::{Error, IoContext, Result};
 use crate::partition::lookup::OrRefuse;

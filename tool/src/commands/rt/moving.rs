@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{WHO_SHARES, host_cpu, named};
+use super::sharing::{WHO_SHARES, host_cpu, named};
 use crate::cli;
 use crate::error::Result;
 use crate::ikc::latency;

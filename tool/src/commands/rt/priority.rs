@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{WHO_SHARES, host_cpu, named};
+use super::sharing::{WHO_SHARES, host_cpu, named};
 use crate::cli;
 use crate::error::{Error, Result};
 use crate::partition::Device;

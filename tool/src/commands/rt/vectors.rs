@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{print, sharers};
+use super::sharing::{print, sharers};
 use crate::cli::Json;
 use crate::error::Result;
 use crate::partition::{Device, RtVector, RtVectors, Status};

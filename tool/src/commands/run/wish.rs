@@ -7,13 +7,13 @@ use super::rt;
 use crate::arch::NATIVE;
 use crate::boot::cmdline;
 use crate::cli;
-use crate::config::{Config, OnChange, OnReboot};
+use crate::config::Config;
 use crate::devices::spec::Wanted;
 use crate::error::{Error, IoContext, Result};
 use crate::partition::{Info, Kind};
-use crate::pci;
+use crate::partition::{OnChange, OnReboot};
 use crate::units::budget::Budget;
-use crate::units::{cpulist, size};
+use crate::units::{cpulist, pci_address, size};
 
 /// A partition as the user wants it.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct Wish {
     pub initrd: Option<PathBuf>,
     pub cmdline: String,
     pub on_reboot: OnReboot,
-    pub pci: Vec<pci::Address>,
+    pub pci: Vec<pci_address::Address>,
     pub with_agent: bool,
     pub wanted: Wanted,
 }
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!((w.kind, w.cpus), (Kind::Linux, Cpus::List(vec![3])));
         assert_eq!(w.on_reboot, OnReboot::Restart);
         assert_eq!(w.cmdline, "quiet");
-        assert_eq!(w.pci, [pci::parse("0000:01:00.0").unwrap()]);
+        assert_eq!(w.pci, [pci_address::parse("0000:01:00.0").unwrap()]);
         let w = wish(&format!("--file {path} --pci 02:00.0 --pci 02:00.1")).unwrap();
         assert_eq!(w.pci.len(), 2);
         assert_eq!(wish(&format!("web --file {path}")).unwrap().name, "web");

@@ -1,15 +1,11 @@
-//! The terminal as a full screen, and back, whatever happens.
+//! The live view on a full screen.
 
 use std::io::{self, Stdout};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::crossterm::terminal::{
-    self, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-};
-use ratatui::crossterm::{cursor, execute};
+use ratatui::crossterm::terminal;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
@@ -21,29 +17,25 @@ use crate::machine::rates::rows;
 use crate::machine::snapshot::Snapshot;
 use crate::ui::interrupt;
 use crate::ui::output::written;
+use crate::ui::terminal::FullScreen;
 
 /// The longest that a signal goes unseen.
 const SLICE: Duration = Duration::from_millis(200);
 
-static ACTIVE: AtomicBool = AtomicBool::new(false);
-
 struct Screen {
+    /// Goes first.
+    _full: FullScreen,
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
 
 impl Screen {
     fn enter() -> Result<Self> {
-        const WHAT: &str = "cannot set up the terminal";
-        enable_raw_mode().or_fail(WHAT)?;
-        ACTIVE.store(true, Ordering::Relaxed);
-        let made = execute!(io::stdout(), EnterAlternateScreen).and_then(|()| terminal());
-        match made {
-            Ok(terminal) => Ok(Screen { terminal }),
-            Err(e) => {
-                leave();
-                Err(e).or_fail(WHAT)
-            }
-        }
+        let full = FullScreen::enter()?;
+        let terminal = terminal().or_fail("cannot set up the terminal")?;
+        Ok(Screen {
+            _full: full,
+            terminal,
+        })
     }
 }
 
@@ -58,20 +50,6 @@ fn terminal() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
             let viewport = Viewport::Fixed(area);
             Terminal::with_options(backend, TerminalOptions { viewport })
         }
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        leave();
-    }
-}
-
-/// Give the terminal back; nothing if it was not taken.
-pub fn leave() {
-    if ACTIVE.swap(false, Ordering::Relaxed) {
-        let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
-        let _ = disable_raw_mode();
     }
 }
 

@@ -12,7 +12,7 @@ use crate::partition::{
     Cause, Change, CreateRequest, Description, Device, HostCpu, HostPolicy, Info, Kind, Outcome,
     Platform, Refusal, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
 };
-use crate::pci::Address;
+use crate::units::pci_address::Address;
 pub use samples::{platform, rt_status, status};
 
 /// How the partitions behave.
