@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
+from lab.devices import Nic
 from lab.machine import Machine
 from lab.stage.partitions import PROGRAMS, remove, scratch_disk, start
 
@@ -114,3 +118,31 @@ def test_web(busy: Machine) -> None:
     assert said.status == 1 and "cannot listen at 127.0.0.1:" in said.output and "--port 0" in said.output
     busy.run(f"pkill -TERM -x shimos && {WAIT} -t 20 file /tmp/ended")
     assert busy.run("cat /tmp/ended").output.strip() == "143"
+
+
+#: Of the first partition's tiles, in web/page.html.
+OWN = (0x12, 0x79, 0xB8)
+
+
+@pytest.mark.machine(nics=[Nic()])
+def test_in_a_browser(fresh_machine: Machine, tmp_path: Path) -> None:
+    """A browser draws the map that the page asks for: whose the CPUs are, and the partition's row."""
+    machine = fresh_machine
+    start(machine)
+    machine.run("shimos web --bind 0.0.0.0 --port 8080 </dev/null >/dev/null 2>&1 &")
+    machine.run("until curl -sS -o /dev/null http://127.0.0.1:8080/; do sleep 0.1; done")
+    picture = tmp_path / "web.png"
+    browser = ["chromium-headless-shell", "--no-sandbox", f"--user-data-dir={tmp_path}", "--window-size=1000,800"]
+    # time goes on while nothing is fetched, so the map has come by then
+    browser += ["--virtual-time-budget=2500", f"--screenshot={picture}", "--dump-dom", machine.site(8080)]
+    page = subprocess.run(browser, capture_output=True, text=True, timeout=120, check=True).stdout
+    machine.run("pkill -TERM -x shimos")
+    assert '<span id="problem" role="status"></span>' in page, page
+    assert re.findall(r"<b>(\d)</b><small>(\w+)</small>", page) == [
+        *zip("0123", ("host", "host", "web", "web"), strict=True)
+    ]
+    assert re.search(r"web</span></td><td>running</td><td>2, 3</td><td>512 MiB</td>", page), page
+    with Image.open(picture) as image:
+        pixels = image.convert("RGB").getcolors(1 << 24)
+    # it has a line under each tile, and a part of the memory
+    assert sum(count for count, colour in pixels if colour == OWN) > 1000
