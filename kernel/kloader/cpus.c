@@ -74,6 +74,22 @@ static int cpus_check_all(const u32 *cpus, u32 count, struct complaint *c)
 	return 0;
 }
 
+static int cpus_take_one(u32 cpu, struct complaint *c)
+{
+	int ret = remove_cpu(cpu);
+
+	/* so says the driver core of one that Linux has marked, as on arm64 a Trusted OS's */
+	if (ret == -EPERM)
+		return shimos_refuse(c, ret,
+				     "the host cannot do without CPU %u: its firmware or Linux does not let it go offline, so take another one",
+				     cpu);
+	if (ret)
+		return shimos_refuse(c, ret, "the host cannot take CPU %u offline (error %d): see dmesg",
+				     cpu, ret);
+	cpumask_set_cpu(cpu, &cpus_lent);
+	return 0;
+}
+
 /**
  * cpus_take() - offline CPUs and reserve them; all or none
  * @cpus: Linux's numbers, as the user says them
@@ -93,13 +109,9 @@ int cpus_take(const u32 *cpus, u32 count, struct complaint *c)
 	mutex_lock(&cpus_mutex);
 	ret = cpus_check_all(cpus, count, c);
 	for (i = 0; !ret && i < count; i++) {
-		ret = remove_cpu(cpus[i]);
-		if (ret) {
-			shimos_refuse(c, ret, "the host cannot take CPU %u offline (error %d): see dmesg",
-				      cpus[i], ret);
+		ret = cpus_take_one(cpus[i], c);
+		if (ret)
 			break;
-		}
-		cpumask_set_cpu(cpus[i], &cpus_lent);
 	}
 	mutex_unlock(&cpus_mutex);
 	if (ret && i)

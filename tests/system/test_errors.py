@@ -69,6 +69,14 @@ def test_offline_cpu(machine: Machine) -> None:
     machine.run("echo 1 >/sys/devices/system/cpu/cpu3/online")
 
 
+def test_cpu_that_stays(machine: Machine) -> None:
+    """One that Linux never takes offline, as where a Trusted OS resides; the one before it comes back."""
+    machine.run(f"insmod {PROGRAMS}/{machine.versions[machine.flavour]}/shimos_kept_cpu.ko cpu=3")
+    refused(machine, run_command(machine, cpus="2-3"), "CPU 3", "does not let it go offline", "take another one")
+    assert machine.online_cpus() == [0, 1, 2, 3]
+    machine.run("rmmod shimos_kept_cpu")
+
+
 def test_taken_cpu_and_name(machine: Machine) -> None:
     start(machine, "one", cpus="2")
     refused(machine, run_command(machine, "two", cpus="2-3"), "CPU 2", "partition")
