@@ -65,7 +65,7 @@ NO_CMDLINES: Mapping[str, str] = MappingProxyType({})
 
 def two_kernels(machine: Machine) -> None:
     """Stage: TWO partitions run, and all three kernels have the traffic module."""
-    _bring_up(machine, TWO, TRAFFIC, (), {})
+    _bring_up(machine, TWO, TRAFFIC, (), NO_CMDLINES)
 
 
 def _bring_up(

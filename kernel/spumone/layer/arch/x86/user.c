@@ -10,6 +10,8 @@
 #include "x86.h"
 
 #define USER_CPL	3
+/* Of a turn, the part for which it stays in its refuge at least. */
+#define USER_STAYS	16
 /* All but NMIs and machine checks. */
 #define USER_EXCEPTIONS	(~(1u << X86_EXCEPTION_NMI | 1u << X86_EXCEPTION_MC))
 
@@ -118,12 +120,20 @@ void layer_user_entered(struct x86_host *x)
 		x->enters = 0;
 }
 
+/* Programs enter the kernel often, and each time are two moves: who has come stays for a while. */
+static int user_has_stayed(struct layer_host *h)
+{
+	u64 slice = LAYER_READ(layer_host_pages[h->home].shared.move.slice);
+
+	return layer_arch_now() - h->sent >= slice / USER_STAYS;
+}
+
 /* One that visits: does it run a program, so it can do that at home? */
 int layer_arch_host_goes(struct layer_host *h)
 {
 	struct x86_host *x = x86_host(h);
 
-	return user_wanted(h) && !x->enters && x->vmcb.save.cpl == USER_CPL && !x->step_at &&
+	return user_wanted(h) && user_has_stayed(h) && !x->enters && x->vmcb.save.cpl == USER_CPL && !x->step_at &&
 	       !(x->vmcb.control.event & SVM_EVENT_VALID) && !layer_arch_host_pending(h) &&
 	       layer_lapic_quiet(x);
 }
