@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command, Trust};
+use cli::{Cli, Command, Trust, WithKLoader, WithoutKLoader};
 use error::Result;
 use partition::kloader::KLoader;
 use ui::{output, terminal};
@@ -57,56 +57,47 @@ fn is_trust_run(words: impl Iterator<Item = OsString>) -> bool {
 }
 
 fn dispatch(cli: Cli) -> Result<()> {
-    let verbose = cli.verbose;
     match cli.command {
-        // These need no KLoader.
-        Command::Doctor(args) => commands::doctor::run(&args),
-        Command::Bench(args) => commands::bench::run(&args),
-        Command::Completions { shell } => commands::docs::completions(shell),
-        Command::Man { directory } => commands::docs::man(&directory),
-        // A partition has none.
-        Command::Ping(args) => commands::ping::run(&args),
-        Command::Perf(args) => commands::perf::run(&args),
-        Command::Ikc(args) => commands::ikc::run(&args),
-        Command::Top(args) => commands::top::run(&args),
-        Command::Web(args) => commands::web::run(&args),
-        Command::Show(cli::Show { name: None, json }) => commands::map::run(json),
-        Command::Attach(args) => commands::attach::run(&args),
-        Command::Detach(args) => commands::detach::run(&args),
-        Command::Devices(args) => commands::devices::run(&args),
-        Command::Trust(Trust::Run(args)) => commands::trust::run(&args),
-        Command::Trust(Trust::Status(args)) => commands::trust::status(&args),
-        command => with_device(command, &KLoader::open()?, verbose),
+        Command::WithKLoader(command) => with_kloader(&KLoader::open()?, command, cli.verbose),
+        Command::WithoutKLoader(command) => without_kloader(command),
     }
 }
 
-fn with_device(command: Command, device: &KLoader, verbose: bool) -> Result<()> {
+fn with_kloader(device: &KLoader, command: WithKLoader, verbose: bool) -> Result<()> {
+    use WithKLoader as With;
     match command {
-        Command::Ls(args) => commands::ls::run(device, &args),
-        Command::Show(args) => commands::show::run(device, &args),
-        Command::Logs(args) => commands::logs::run(device, &args, verbose),
-        Command::Console(args) => commands::console::run(device, &args),
-        Command::Stop(args) => commands::stop::run(device, &args),
-        Command::Kill(args) => commands::kill::run(device, &args),
-        Command::Start(args) => commands::start::run(device, &args, verbose),
-        Command::Wait(args) => commands::wait::run(device, &args),
-        Command::Restart(args) => commands::restart::run(device, &args),
-        Command::Rm(args) => commands::rm::run(device, &args),
-        Command::Dump(args) => commands::dump::run(device, &args),
-        Command::Rt(args) => commands::rt::run(device, &args),
-        Command::Run(args) => commands::run::run(device, &args, verbose),
-        Command::Doctor(_)
-        | Command::Bench(_)
-        | Command::Ping(_)
-        | Command::Perf(_)
-        | Command::Ikc(_)
-        | Command::Top(_)
-        | Command::Web(_)
-        | Command::Attach(_)
-        | Command::Detach(_)
-        | Command::Devices(_)
-        | Command::Trust(_)
-        | Command::Completions { .. }
-        | Command::Man { .. } => Ok(()),
+        With::Run(args) => commands::run::run(device, &args, verbose),
+        With::Ls(args) => commands::ls::run(device, &args),
+        With::Logs(args) => commands::logs::run(device, &args, verbose),
+        With::Console(args) => commands::console::run(device, &args),
+        With::Stop(args) => commands::stop::run(device, &args),
+        With::Kill(args) => commands::kill::run(device, &args),
+        With::Start(args) => commands::start::run(device, &args, verbose),
+        With::Wait(args) => commands::wait::run(device, &args),
+        With::Restart(args) => commands::restart::run(device, &args),
+        With::Rm(args) => commands::rm::run(device, &args),
+        With::Dump(args) => commands::dump::run(device, &args),
+        With::Rt(args) => commands::rt::run(device, &args),
+    }
+}
+
+fn without_kloader(command: WithoutKLoader) -> Result<()> {
+    use WithoutKLoader as Without;
+    match command {
+        Without::Doctor(args) => commands::doctor::run(&args),
+        Without::Show(args) => commands::show::run(&args),
+        Without::Attach(args) => commands::attach::run(&args),
+        Without::Detach(args) => commands::detach::run(&args),
+        Without::Devices(args) => commands::devices::run(&args),
+        Without::Top(args) => commands::top::run(&args),
+        Without::Web(args) => commands::web::run(&args),
+        Without::Ping(args) => commands::ping::run(&args),
+        Without::Perf(args) => commands::perf::run(&args),
+        Without::Ikc(args) => commands::ikc::run(&args),
+        Without::Trust(Trust::Run(args)) => commands::trust::run(&args),
+        Without::Trust(Trust::Status(args)) => commands::trust::status(&args),
+        Without::Bench(args) => commands::bench::run(&args),
+        Without::Completions { shell } => commands::docs::completions(shell),
+        Without::Man { directory } => commands::docs::man(&directory),
     }
 }

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
-use super::values::CpuList;
+use super::values::{CpuList, detach_key};
 use super::*;
 use crate::partition::OnReboot;
 use crate::units::budget::Budget;
@@ -43,7 +44,7 @@ fn write_help(command: &mut clap::Command, to: &mut String) {
 fn run_in_full() {
     let cli =
         parse("shimos run web --cpuset 2-3 --memory 1G --cmdline -x --on-reboot restart").unwrap();
-    let Command::Run(run) = cli.command else {
+    let Command::WithKLoader(WithKLoader::Run(run)) = cli.command else {
         panic!()
     };
     assert_eq!((run.cpus, run.cpuset), (None, Some(CpuList(vec![2, 3]))));
@@ -57,7 +58,7 @@ fn run_in_full() {
 fn a_shared_cpu_goes_with_little() {
     let line = "shimos run ctl --share-cpus 1 --memory 8M --kernel control.elf";
     let cli = parse(&format!("{line} --no-agent")).unwrap();
-    let Command::Run(run) = cli.command else {
+    let Command::WithKLoader(WithKLoader::Run(run)) = cli.command else {
         panic!()
     };
     assert_eq!(run.share_cpus, Some(CpuList(vec![1])));
@@ -81,7 +82,7 @@ fn a_shared_cpu_goes_with_little() {
 #[test]
 fn shared_cpus_and_what_their_programs_meet() {
     let rt = |line: &str| match parse(line).unwrap().command {
-        Command::Rt(rt) => rt,
+        Command::WithKLoader(WithKLoader::Rt(rt)) => rt,
         _ => panic!("{line}"),
     };
     let all = rt("shimos rt --json");
@@ -104,7 +105,7 @@ fn a_budget() {
     };
     for more in ["--share-cpus 1", "--file ctl.toml"] {
         let cli = parse(&format!("{line} {more}")).unwrap();
-        let Command::Run(run) = cli.command else {
+        let Command::WithKLoader(WithKLoader::Run(run)) = cli.command else {
             panic!()
         };
         assert_eq!(run.budget, Some(budget), "{more}");
@@ -118,7 +119,9 @@ fn protection_is_for_a_shared_cpu() {
     let line = "shimos run ctl --memory 8M --protected";
     let error = parse(&format!("{line} --cpus 2")).unwrap_err();
     assert!(error.contains("cannot be used with"), "{error}");
-    let Command::Run(run) = parse(&format!("{line} --share-cpus 1")).unwrap().command else {
+    let Command::WithKLoader(WithKLoader::Run(run)) =
+        parse(&format!("{line} --share-cpus 1")).unwrap().command
+    else {
         panic!()
     };
     assert!(run.protected);
@@ -129,7 +132,9 @@ fn guarding_is_for_cpus_of_its_own() {
     let line = "shimos run web --memory 1G --guarded";
     let error = parse(&format!("{line} --share-cpus 1")).unwrap_err();
     assert!(error.contains("cannot be used with"), "{error}");
-    let Command::Run(run) = parse(&format!("{line} --cpus 2")).unwrap().command else {
+    let Command::WithKLoader(WithKLoader::Run(run)) =
+        parse(&format!("{line} --cpus 2")).unwrap().command
+    else {
         panic!()
     };
     assert!(run.guarded && !run.protected);
@@ -138,7 +143,7 @@ fn guarding_is_for_cpus_of_its_own() {
 #[test]
 fn devices() {
     let cli = parse("shimos run web --disk /dev/vdb --disk a.img,ro --net br0").unwrap();
-    let Command::Run(run) = cli.command else {
+    let Command::WithKLoader(WithKLoader::Run(run)) = cli.command else {
         panic!()
     };
     let wanted = run.share.wanted();
@@ -155,7 +160,7 @@ fn what_follows_a_program_is_its_own() {
         "shimos trust run -- ls -l --json -v",
     ] {
         let cli = parse(line).unwrap();
-        let Command::Trust(Trust::Run(run)) = cli.command else {
+        let Command::WithoutKLoader(WithoutKLoader::Trust(Trust::Run(run))) = cli.command else {
             panic!()
         };
         assert_eq!(run.command, ["ls", "-l", "--json", "-v"]);

@@ -287,16 +287,17 @@ fn summary(status: &Status) -> String {
 pub mod tests {
     use super::*;
     use crate::arch::{AARCH64, X86_64};
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Cli, Command, WithKLoader};
     use crate::partition::State;
     use crate::partition::fake::{self, Fake, Manner};
     use clap::Parser;
 
     pub fn args(line: &str) -> cli::Run {
         let words = format!("shimos run {line}");
-        let Command::Run(run) = Cli::try_parse_from(words.split_whitespace())
-            .unwrap()
-            .command
+        let Command::WithKLoader(WithKLoader::Run(run)) =
+            Cli::try_parse_from(words.split_whitespace())
+                .unwrap()
+                .command
         else {
             panic!()
         };

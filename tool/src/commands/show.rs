@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::map;
 use crate::cli;
 use crate::devices::node::Node;
 use crate::devices::sharing::OrRefuse;
@@ -12,6 +13,7 @@ use crate::devices::{self, view as device_view};
 use crate::error::Result;
 use crate::ikc::latency;
 use crate::ikc::view::{AreaJson, QueueJson, View};
+use crate::partition::kloader::KLoader;
 use crate::partition::lookup;
 use crate::partition::view::Partition;
 use crate::partition::{self, Cause, Device, Kind, State, Status};
@@ -19,16 +21,22 @@ use crate::pci;
 use crate::ui::output::{self, printable};
 use crate::units::{duration, size};
 
-/// Print all that is known of a partition.
-pub fn run(device: &dyn Device, args: &cli::Show) -> Result<()> {
-    // Without a name main() shows the map, which needs no KLoader.
-    let status = lookup::find(device, args.name.as_deref().unwrap_or_default())?;
+/// Print all that is known of a partition, or the map of the machine, which needs no KLoader.
+pub fn run(args: &cli::Show) -> Result<()> {
+    match &args.name {
+        Some(name) => show(&KLoader::open()?, name, args.json),
+        None => map::run(args.json),
+    }
+}
+
+fn show(device: &dyn Device, name: &str, as_json: bool) -> Result<()> {
+    let status = lookup::find(device, name)?;
     let all = partition::all(device).or_refuse("cannot list who watches it")?;
     let watchers = watchers(&status, &all);
     // This host may have no IKC: then there is nothing to say about it.
     let view = View::read_if_there();
     let shared = shared_if_there();
-    if args.json {
+    if as_json {
         output::json(&json(&status, &watchers, &shared, view.as_ref()))
     } else {
         let devices = section("devices", &device_view::table_of(&shared, &status.name));
