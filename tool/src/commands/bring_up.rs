@@ -8,11 +8,11 @@ use super::{console, kill};
 use crate::arch::{Architecture, NATIVE};
 use crate::error::{Error, Result};
 use crate::guest;
-use crate::partition::lookup::OrRefuse;
 use crate::partition::waiting;
 use crate::partition::{Cause, Device, Kind, State, Status};
 use crate::ui::output::{self, printable};
 use crate::ui::progress::Progress;
+use crate::ui::refusal::OrRefuse;
 use crate::units::duration;
 
 /// Lines of its log to show when it did not come up.

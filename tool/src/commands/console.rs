@@ -11,10 +11,11 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::cli::{self, DetachKey};
 use crate::error::{Error, IoContext, Result, io_text};
-use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::lookup;
 use crate::partition::{Cause, Device, Status};
 use crate::ui::interrupt;
 use crate::ui::output::{self, printable, written};
+use crate::ui::refusal::OrRefuse;
 use crate::ui::terminal::RawMode;
 
 /// Input taken from the user that the partition has not taken yet.

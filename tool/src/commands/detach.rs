@@ -5,13 +5,13 @@ use nix::errno::Errno;
 use crate::cli;
 use crate::devices::find::{self, Which};
 use crate::devices::node::Node;
-use crate::devices::sharing::{OrRefuse, refused, sweep};
+use crate::devices::sharing::sweep;
 use crate::devices::{self, Devices, Status, view};
 use crate::error::{Error, Result};
-use crate::partition::Refusal;
 use crate::system::System;
+use crate::ui::output;
 use crate::ui::progress::Progress;
-use crate::ui::{interrupt, output};
+use crate::ui::refusal::{OrRefuse, Refusal};
 
 /// Take a device back from the kernel that has it.
 pub fn run(args: &cli::Detach) -> Result<()> {
@@ -58,11 +58,7 @@ fn explain(what: &str, refusal: &Refusal) -> Error {
                 "unmount it there, or --force takes it away all the same, with errors for whoever uses it",
             )
         }
-        Errno::EINTR => match interrupt::check() {
-            Err(interrupted) => interrupted,
-            Ok(()) => refused(what, refusal),
-        },
-        _ => refused(what, refusal),
+        _ => refusal.error(what),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use crate::cli;
 use crate::devices::node::Node;
-use crate::devices::sharing::OrRefuse;
 use crate::devices::{all, view};
 use crate::error::Result;
 use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
 
 /// Print the devices that this kernel shares.
 pub fn run(args: &cli::Json) -> Result<()> {

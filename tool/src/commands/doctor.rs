@@ -10,7 +10,7 @@ use crate::abi::ABI_VERSION;
 use crate::arch::{Architecture, NATIVE};
 use crate::boot::{image, initrd, module_file, modules};
 use crate::cli;
-use crate::devices::node;
+use crate::devices;
 use crate::error::{Error, Result, io_text};
 use crate::kml::{report, support};
 use crate::partition::kloader::{self, KLoader};
@@ -276,10 +276,10 @@ fn kernel(path: &Path) -> Check {
 fn shared_devices(host: &Host) -> Check {
     const NAME: &str = "shared devices";
     let release = host.release();
-    if host.root.join("sys/module").join(node::MODULE).exists() {
-        return Check::ok(NAME, format!("{} is loaded", node::MODULE));
+    if host.root.join("sys/module").join(devices::MODULE).exists() {
+        return Check::ok(NAME, format!("{} is loaded", devices::MODULE));
     }
-    match module_file::find(&release, node::MODULE) {
+    match module_file::find(&release, devices::MODULE) {
         Some(path) => Check::ok(
             NAME,
             format!("loaded when they are needed: {}", path.display()),
@@ -288,7 +288,7 @@ fn shared_devices(host: &Host) -> Check {
             NAME,
             format!(
                 "there is no module {} for the running kernel {release}: no --disk and --net",
-                node::MODULE
+                devices::MODULE
             ),
             module_file::build_hint(&release).trim_start_matches("try: "),
         ),

@@ -3,9 +3,10 @@
 use super::each;
 use crate::cli;
 use crate::error::{Error, Result};
-use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::lookup;
 use crate::partition::{Device, Status};
 use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
 
 /// End partitions at once; an error at one does not keep the others from their turn.
 pub fn run(device: &dyn Device, args: &cli::Names) -> Result<()> {

@@ -8,8 +8,9 @@ use crate::error::{Error, Result};
 use crate::guest::log::{self, Source};
 use crate::guest::printk::Record;
 use crate::memory::Memory;
-use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::lookup;
 use crate::partition::{Device, Kind, Status};
+use crate::ui::refusal::OrRefuse;
 use crate::ui::{interrupt, output};
 
 /// How often to look for new lines.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::cli;
 use crate::error::Result;
-use crate::partition::lookup::OrRefuse;
 use crate::partition::view::Partition;
 use crate::partition::{self, Cause, Device, Kind, State, Status};
 use crate::ui::output::{self, printable};
+use crate::ui::refusal::OrRefuse;
 use crate::units::{duration, size};
 
 /// Print all partitions.

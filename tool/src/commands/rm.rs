@@ -7,11 +7,12 @@ use crate::cli;
 use crate::devices::node::Node;
 use crate::devices::sharing::sweep;
 use crate::error::{Error, Result};
-use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::lookup;
 use crate::partition::{Device, Kind, Status};
 use crate::pci;
 use crate::system::System;
 use crate::ui::progress::Progress;
+use crate::ui::refusal::OrRefuse;
 use crate::ui::{interrupt, output};
 use crate::units::{cpulist, size};
 

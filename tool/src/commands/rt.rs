@@ -20,9 +20,9 @@ use self::sharing::{print, sharers};
 use crate::cli::{Json, Rt, RtMore};
 use crate::error::Result;
 use crate::ikc::latency;
-use crate::partition::lookup::OrRefuse;
 use crate::partition::{Device, HostCpu, RtStatus, State, Status};
 use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
 
 /// Print who shares which CPU, or do one of the commands below `rt`.
 pub fn run(device: &dyn Device, args: &Rt) -> Result<()> {

@@ -19,13 +19,13 @@ use crate::config::{self, Config};
 use crate::devices::sharing::{Sharing, User};
 use crate::devices::{self, view};
 use crate::error::{Error, Result};
-use crate::partition::lookup::OrRefuse;
 use crate::partition::view::Partition;
 use crate::partition::{self, CreateRequest, Device, Info, Kind, OnChange, OnReboot, Status};
 use crate::pci;
 use crate::ui::interrupt;
 use crate::ui::output::{self, printable};
 use crate::ui::progress::Progress;
+use crate::ui::refusal::OrRefuse;
 use crate::units::{cpulist, pci_address, size};
 
 use images::Images;

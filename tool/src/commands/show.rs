@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::map;
 use crate::cli;
 use crate::devices::node::Node;
-use crate::devices::sharing::OrRefuse;
 use crate::devices::{self, view as device_view};
 use crate::error::Result;
 use crate::ikc::latency;
@@ -19,6 +18,7 @@ use crate::partition::view::Partition;
 use crate::partition::{self, Cause, Device, Kind, State, Status};
 use crate::pci;
 use crate::ui::output::{self, printable};
+use crate::ui::refusal::OrRefuse;
 use crate::units::{duration, size};
 
 /// Print all that is known of a partition, or the map of the machine, which needs no KLoader.

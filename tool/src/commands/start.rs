@@ -5,8 +5,8 @@ use std::path::Path;
 use super::{each, restart, run};
 use crate::cli;
 use crate::error::{Error, Result};
-use crate::partition::lookup::OrRefuse;
 use crate::partition::{self, Device, State};
+use crate::ui::refusal::OrRefuse;
 use crate::ui::{interrupt, output};
 use crate::units::name;
 

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use crate::cli;
 use crate::error::{Error, Result};
-use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::lookup;
 use crate::partition::waiting;
 use crate::partition::{Cause, Device, State, Status};
 use crate::ui::output::{self, printable};
 use crate::ui::progress::Progress;
+use crate::ui::refusal::OrRefuse;
 use crate::units::duration;
 
 /// It rebooted, halted or was killed.

@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 
 use nix::errno::Errno;
 
-use super::{AddDisk, AddNet, Counters, Devices, Kind, Mac, State, Status};
-use crate::partition::{Outcome, Refusal};
+use super::{AddDisk, AddNet, BACK_END, Counters, Devices, Kind, Mac, State, Status};
+use crate::ui::refusal::Outcome;
 
 #[derive(Default)]
 pub struct Fake {
@@ -78,10 +78,7 @@ impl Fake {
     fn add(&self, mut status: Status) -> Outcome<u32> {
         if let Some((name, errno, text)) = &*self.refuse.borrow() {
             if *name == status.name {
-                return Err(Refusal {
-                    errno: *errno,
-                    text: text.clone(),
-                });
+                return Err(BACK_END.refusal(*errno, text.clone()));
             }
         }
         let id = self.last.get() + 1;
@@ -95,10 +92,7 @@ impl Fake {
 }
 
 fn missing<T>() -> Outcome<T> {
-    Err(Refusal {
-        errno: Errno::ENOENT,
-        text: String::new(),
-    })
+    Err(BACK_END.refusal(Errno::ENOENT, ""))
 }
 
 impl Devices for Fake {
@@ -126,10 +120,7 @@ impl Devices for Fake {
 
     fn remove(&self, id: u32, force: bool) -> Outcome<()> {
         if self.status(id).is_ok() && self.busy.get() && !force {
-            return Err(Refusal {
-                errno: Errno::EBUSY,
-                text: String::new(),
-            });
+            return Err(BACK_END.refusal(Errno::EBUSY, ""));
         }
         let before = self.list.borrow().len();
         self.list.borrow_mut().retain(|s| s.id != id);

@@ -18,10 +18,11 @@ pub mod view;
 use std::fmt;
 use std::fs::File;
 
+use nix::errno::Errno;
 use serde::{Serialize, Serializer};
 use strum::{Display, FromRepr, IntoStaticStr};
 
-use crate::partition::{Outcome, Refusal};
+use crate::ui::refusal::{Module, Outcome};
 
 /// What is shared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Display, IntoStaticStr)]
@@ -162,6 +163,25 @@ pub struct AddNet<'a> {
     pub mtu: u16,
 }
 
+/// The module that has the back end.
+pub const MODULE: &str = "shimos_backend";
+
+/// The back end, as it refuses.
+pub static BACK_END: Module = Module {
+    name: MODULE,
+    words: |errno| {
+        Some(match errno {
+            Errno::ENOENT => "there is no such device (any more)",
+            Errno::EBUSY => "it is in use",
+            Errno::EPERM | Errno::EACCES => "only root may do that",
+            Errno::ENODEV => "the other kernel is gone",
+            Errno::ENOSPC => "that kernel has as many devices as it can have",
+            Errno::EEXIST => "there is one of that name",
+            _ => return None,
+        })
+    },
+};
+
 /// The back end.
 pub trait Devices {
     /// Share a disk; returns the new device's number, never used again.
@@ -188,25 +208,4 @@ pub fn all(devices: &dyn Devices) -> Outcome<Vec<Status>> {
         list.push(status);
     }
     Ok(list)
-}
-
-/// Return what the back end said, or what the error number means with it.
-pub fn refusal_text(refusal: &Refusal) -> String {
-    use nix::errno::Errno;
-    if !refusal.text.is_empty() {
-        return refusal.text.clone();
-    }
-    match refusal.errno {
-        Errno::ENOENT => "there is no such device (any more)",
-        Errno::EBUSY => "it is in use",
-        Errno::EPERM | Errno::EACCES => "only root may do that",
-        Errno::EPROTO | Errno::ENOTTY => {
-            "the shimos tool and the shimos_backend module do not fit each other"
-        }
-        Errno::ENODEV => "the other kernel is gone",
-        Errno::ENOSPC => "that kernel has as many devices as it can have",
-        Errno::EEXIST => "there is one of that name",
-        errno => errno.desc(),
-    }
-    .into()
 }

@@ -7,16 +7,14 @@ use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
 
-use super::{AddDisk, AddNet, Counters, Devices, Kind, Mac, State, Status};
+use super::{AddDisk, AddNet, BACK_END, Counters, Devices, Kind, MODULE, Mac, State, Status};
 use crate::abi::devices as raw;
 use crate::abi::{Argument as _, text};
 use crate::error::{Error, Result, io_text};
-use crate::partition::{Outcome, Refusal};
+use crate::ui::refusal::{Outcome, Refusal};
 
 /// The back end's device.
 pub const PATH: &str = "/dev/shimos-devices";
-/// The module that has it.
-pub const MODULE: &str = "shimos_backend";
 
 /// The back end, opened.
 pub struct Node {
@@ -55,7 +53,7 @@ impl Node {
                 Err(_) => String::new(),
             },
         };
-        Refusal { errno, text }
+        BACK_END.refusal(errno, text)
     }
 }
 
@@ -95,10 +93,10 @@ fn fill(field: &mut [u8], value: &str, what: &str) -> Outcome<()> {
             place.copy_from_slice(value.as_bytes());
             Ok(())
         }
-        _ => Err(Refusal {
-            errno: Errno::ENAMETOOLONG,
-            text: format!("{what} '{value}' is too long, {most} bytes are the most"),
-        }),
+        _ => Err(BACK_END.refusal(
+            Errno::ENAMETOOLONG,
+            format!("{what} '{value}' is too long, {most} bytes are the most"),
+        )),
     }
 }
 

@@ -1,18 +1,16 @@
 //! What one command shares: checked and opened first, then handed to its user, all
 //! of it or nothing.
 
-use std::fmt;
-
 use nix::errno::Errno;
 
 use super::disk::{self, Disk};
 use super::node::Node;
 use super::spec::{Net, Wanted};
-use super::{AddDisk, AddNet, Devices, Status, all, ifname, limit, refusal_text, usage};
+use super::{AddDisk, AddNet, Devices, Status, all, ifname, limit, usage};
 use crate::error::{Error, Result};
-use crate::partition::{Outcome, Refusal};
 use crate::system::System;
 use crate::ui::progress::Progress;
+use crate::ui::refusal::{OrRefuse, Refusal};
 use crate::ui::{interrupt, output};
 
 /// The kernel that gets the devices.
@@ -155,7 +153,7 @@ impl Sharing {
     }
 
     fn disk_refused(&self, what: &str, refusal: &Refusal, disk: &Disk) -> Error {
-        let error = refused(what, refusal);
+        let error = refusal.error(what);
         if refusal.errno != Errno::EBUSY {
             return error;
         }
@@ -195,7 +193,7 @@ impl Sharing {
     fn take_back(&self, id: u32) {
         if let Err(refusal) = self.devices.remove(id, true) {
             if refusal.errno != Errno::ENOENT {
-                output::error(&refused(&format!("cannot take device {id} back"), &refusal));
+                output::error(&refusal.error(format_args!("cannot take device {id} back")));
             }
         }
         self.sweep();
@@ -239,37 +237,6 @@ fn check_net(system: &System, net: &Net) -> Result<()> {
     }
 }
 
-/// Make an error of what the back end refused.
-pub fn refused(what: &str, refusal: &Refusal) -> Error {
-    let error = Error::new(format!("{what}: {}", refusal_text(refusal)));
-    match refusal.errno {
-        Errno::EPROTO | Errno::ENOTTY => error.hint(
-            "install the shimos tool and modules of the same version, then reload shimos_backend",
-        ),
-        _ => error,
-    }
-}
-
-/// From the back end's refusals to errors.
-pub trait OrRefuse<T> {
-    /// Turn a refusal into an error. `what`: the sentence's beginning, "cannot share
-    /// '/dev/vdb'".
-    fn or_refuse(self, what: impl fmt::Display) -> Result<T>;
-}
-
-impl<T> OrRefuse<T> for Outcome<T> {
-    fn or_refuse(self, what: impl fmt::Display) -> Result<T> {
-        self.map_err(|refusal| {
-            if refusal.errno == Errno::EINTR {
-                if let Err(interrupted) = interrupt::check() {
-                    return interrupted;
-                }
-            }
-            refused(&what.to_string(), &refusal)
-        })
-    }
-}
-
 /// A sharing of files as if they were block devices, with a back end to look into.
 #[cfg(test)]
 pub mod tests {
@@ -277,6 +244,7 @@ pub mod tests {
     use super::super::spec;
     use super::*;
     use crate::system;
+    use crate::ui::refusal::Outcome;
     use std::rc::Rc;
 
     impl Devices for Rc<Fake> {

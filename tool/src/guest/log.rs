@@ -7,8 +7,8 @@ use crate::arch::NATIVE;
 use crate::error::Result;
 use crate::memory::vmcoreinfo::{self, Vmcoreinfo};
 use crate::memory::{FileMemory, Memory};
-use crate::partition::lookup::OrRefuse;
 use crate::partition::{Device, Status};
+use crate::ui::refusal::OrRefuse;
 
 /// Where the lines came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

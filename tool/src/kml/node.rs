@@ -9,12 +9,19 @@ use super::MODULE;
 use crate::abi::{kml as raw, text};
 use crate::error::{Error, Result, io_text};
 use crate::system::System;
+use crate::ui::refusal;
 
 /// The module's device.
 pub const PATH: &str = "/dev/shimos-kml";
 
 /// More threads than a machine has.
 const MAX_TASKS: usize = 1 << 16;
+
+/// The module, as it refuses.
+static REFUSES: refusal::Module = refusal::Module {
+    name: MODULE,
+    words: |_| None,
+};
 
 /// The module, opened.
 pub struct Node {
@@ -80,7 +87,12 @@ impl Node {
     }
 
     fn refused(&self, what: &str, errno: Errno) -> Error {
-        refused(what, errno, &raw::error_text(&self.file))
+        // Of what else it refuses it tells by the status.
+        let text = match errno {
+            Errno::EPROTO => raw::error_text(&self.file),
+            _ => String::new(),
+        };
+        REFUSES.refusal(errno, text).error(what)
     }
 }
 
@@ -115,21 +127,6 @@ fn open_error(error: &io::Error, loaded: bool) -> Error {
     }
 }
 
-fn refused(what: &str, errno: Errno, text: &str) -> Error {
-    match errno {
-        Errno::EPROTO if !text.is_empty() => Error::new(format!("{what}: {text}")).hint(format!(
-            "then load the module anew: modprobe -r {MODULE} && modprobe {MODULE}"
-        )),
-        Errno::EPROTO | Errno::ENOTTY => Error::new(format!(
-            "{what}: the shimos tool and the {MODULE} module do not fit each other"
-        ))
-        .hint(format!(
-            "install both of the same version, then: modprobe -r {MODULE} && modprobe {MODULE}"
-        )),
-        errno => Error::new(format!("{what}: {}", errno.desc())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,21 +150,6 @@ mod tests {
         assert!(parts(open_error(&denied, true)).0.contains("only root"));
         let other = io::Error::from_raw_os_error(24);
         assert!(parts(open_error(&other, true)).0.contains("Too many"));
-    }
-
-    #[test]
-    fn other_versions() {
-        let (message, hint) = parts(refused("cannot ask", Errno::EPROTO, ""));
-        assert!(message.starts_with("cannot ask: ") && message.contains("do not fit"));
-        assert!(hint.contains("same version"));
-        assert_eq!(parts(refused("x", Errno::ENOMEM, "")).1, "");
-        let (message, hint) = parts(refused(
-            "cannot ask",
-            Errno::EPROTO,
-            "version 1 and version 2",
-        ));
-        assert_eq!(message, "cannot ask: version 1 and version 2");
-        assert!(hint.contains("modprobe -r"));
     }
 
     #[test]

@@ -8,13 +8,13 @@ use shimos_ikc::Queue;
 
 use super::host::{self, Host};
 use crate::devices::node::Node;
-use crate::devices::{self, Devices, sharing};
+use crate::devices::{self, Devices};
 use crate::error::Result;
 use crate::ikc::view::View;
 use crate::partition::kloader::KLoader;
-use crate::partition::lookup::OrRefuse;
 use crate::partition::{self, Device, Kind, Status};
 use crate::pci;
+use crate::ui::refusal::OrRefuse;
 use crate::units::name::HOST;
 
 /// All counters, and when they were read.
@@ -104,10 +104,7 @@ fn collect(
         (None, None) => Vec::new(),
     };
     let devices = match node {
-        Some(node) => Some(sharing::OrRefuse::or_refuse(
-            devices::all(node),
-            "cannot list the shared devices",
-        )?),
+        Some(node) => Some(devices::all(node).or_refuse("cannot list the shared devices")?),
         None => None,
     };
     let mut known = view.iter().flat_map(|view| &view.kernels);

@@ -10,10 +10,10 @@ use nix::errno::Errno;
 use crate::abi::{self, Argument as _, TargetCall, text};
 use crate::error::{Error, Result, io_text};
 use crate::partition::{
-    Cause, Change, Conduit, CreateRequest, Description, Device, HostCpu, HostPolicy, Info, Kind,
-    Outcome, Platform, Range, Refusal, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State,
-    Status,
+    Cause, Change, Conduit, CreateRequest, Description, Device, HostCpu, HostPolicy, Info, KLOADER,
+    Kind, Platform, Range, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
 };
+use crate::ui::refusal::{Outcome, Refusal};
 use crate::units::pci_address::Address;
 
 /// KLoader's device.
@@ -68,7 +68,7 @@ impl KLoader {
                 Err(_) => String::new(),
             },
         };
-        Refusal { errno, text }
+        KLOADER.refusal(errno, text)
     }
 
     fn target(&self, call: TargetCall, id: u32, flags: u32) -> Outcome<()> {
@@ -157,12 +157,12 @@ fn platform_from(raw: &abi::Platform) -> Outcome<Platform> {
             abi::CONDUIT_HVC => Conduit::Hvc,
             abi::CONDUIT_SMC => Conduit::Smc,
             other => {
-                return Err(Refusal {
-                    errno: Errno::EPROTO,
-                    text: format!(
+                return Err(KLOADER.refusal(
+                    Errno::EPROTO,
+                    format!(
                         "KLoader calls the firmware in a way ({other}) that this tool does not know"
                     ),
-                });
+                ));
             }
         },
         shared: range(raw.shared, raw.shared_size),
@@ -223,10 +223,7 @@ fn fill_name(field: &mut [u8; abi::NAME_LEN], name: &str) -> Outcome<()> {
             field.copy_from_slice(name.as_bytes());
             Ok(())
         }
-        _ => Err(Refusal {
-            errno: Errno::ENAMETOOLONG,
-            text: "the name is too long".into(),
-        }),
+        _ => Err(KLOADER.refusal(Errno::ENAMETOOLONG, "the name is too long")),
     }
 }
 

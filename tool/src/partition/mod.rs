@@ -13,13 +13,13 @@ mod state;
 pub mod view;
 pub mod waiting;
 
-use std::fmt;
 use std::fs::File;
 use std::time::Duration;
 
 use nix::errno::Errno;
 use serde::Serialize;
 
+use crate::ui::refusal::{Module, Outcome};
 use crate::units::budget::Budget;
 use crate::units::cpulist;
 use crate::units::pci_address::Address;
@@ -222,36 +222,21 @@ pub struct Change {
     pub cause: Cause,
 }
 
-/// A call that KLoader refused: the error number and KLoader's own words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    pub errno: Errno,
-    pub text: String,
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !self.text.is_empty() {
-            return f.write_str(&self.text);
-        }
-        f.write_str(match self.errno {
+/// KLoader, as it refuses.
+pub static KLOADER: Module = Module {
+    name: "shimos_kloader",
+    words: |errno| {
+        Some(match errno {
             Errno::ENOENT | Errno::ESRCH => "there is no such partition (any more)",
             Errno::EEXIST => "a partition of that name exists",
             Errno::EBUSY => "it is in use, or not in a state that allows it",
             Errno::EPERM | Errno::EACCES => "only root may do that",
-            Errno::EPROTO => "the shimos tool and the shimos_kloader module do not fit each other",
             Errno::ENOMEM => "there is not enough memory",
             Errno::ENOEXEC => "that is not a kernel KLoader can start",
-            Errno::ENOTTY => {
-                "/dev/shimos is not KLoader's device, or KLoader is of another version"
-            }
-            errno => errno.desc(),
+            _ => return None,
         })
-    }
-}
-
-/// What a call to KLoader returns.
-pub type Outcome<T> = std::result::Result<T, Refusal>;
+    },
+};
 
 /// KLoader. Calls may block; a signal makes a blocked one fail with `EINTR`.
 pub trait Device {

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::error::Result;
-use crate::partition::lookup::OrRefuse;
 use crate::partition::{Device, State, Status};
 use crate::ui::interrupt;
 use crate::ui::progress::Progress;
+use crate::ui::refusal::OrRefuse;
 
 /// How long one WAIT call may block: the longest a Ctrl-C goes unseen if it
 /// arrives just before the call.

@@ -4,4 +4,5 @@ pub mod check;
 pub mod interrupt;
 pub mod output;
 pub mod progress;
+pub mod refusal;
 pub mod terminal;

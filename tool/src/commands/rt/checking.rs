@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::sharing::named;
 use crate::cli;
 use crate::error::{Error, Result};
-use crate::partition::lookup::OrRefuse;
 use crate::partition::{Device, RtCheck};
 use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
 
 /// Print whether a program's memory is as it was loaded; an error if it is not.
 pub fn run(device: &dyn Device, args: &cli::RtCheck) -> Result<()> {

@@ -7,9 +7,9 @@ use super::distribution::{self, Bucket, Figures};
 use super::sharing::{WHO_SHARES, named};
 use crate::cli::{self, Format, Picture};
 use crate::error::{Error, IoContext, Result};
-use crate::partition::lookup::OrRefuse;
 use crate::partition::{Device, RtLatency, Status};
 use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
 
 /// Characters of the longest bar.
 const BAR: f64 = 40.0;

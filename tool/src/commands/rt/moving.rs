@@ -9,8 +9,8 @@ use crate::cli;
 use crate::error::Result;
 use crate::ikc::latency;
 use crate::partition::Device;
-use crate::partition::lookup::OrRefuse;
 use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
 
 /// Move a program to another CPU, or one of the host's CPUs to another core.
 pub fn run(device: &dyn Device, args: &cli::RtMove) -> Result<()> {

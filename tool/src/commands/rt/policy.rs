@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::cli;
 use crate::error::Result;
-use crate::partition::lookup::OrRefuse;
 use crate::partition::{Device, HostPolicy};
 use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
 
 /// Print, or set, where the host's CPUs are while programs share them.
 pub fn run(device: &dyn Device, args: &cli::RtPolicy) -> Result<()> {

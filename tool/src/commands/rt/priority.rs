@@ -6,8 +6,8 @@ use super::sharing::{WHO_SHARES, host_cpu, named};
 use crate::cli;
 use crate::error::{Error, Result};
 use crate::partition::Device;
-use crate::partition::lookup::OrRefuse;
 use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
 
 /// Change the priority of a program, or of a CPU's real-time tasks.
 pub fn run(device: &dyn Device, args: &cli::RtPriority) -> Result<()> {

@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use crate::cli::Json;
 use crate::error::{Error, Result};
-use crate::partition::lookup::{self, OrRefuse};
+use crate::partition::lookup;
 use crate::partition::{self, Device, Kind, Status};
 use crate::ui::output;
+use crate::ui::refusal::{OrRefuse, Outcome};
 
 /// Print what a command has found out about the CPUs that are shared; `name` is what it is called in JSON.
 pub fn print<R: Serialize>(
@@ -28,7 +29,7 @@ pub fn print<R: Serialize>(
 /// List all that share a CPU, and what `ask` finds out about each.
 pub fn sharers<T>(
     device: &dyn Device,
-    ask: impl Fn(u32) -> partition::Outcome<T>,
+    ask: impl Fn(u32) -> Outcome<T>,
 ) -> Result<Vec<(Status, T)>> {
     let mut sharers = Vec::new();
     for status in partition::all(device).or_refuse("cannot list the partitions")? {

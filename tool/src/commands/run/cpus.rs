@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::machine::topology::node_of;
-use crate::partition::lookup::OrRefuse;
 use crate::partition::{self, Device, Kind};
 use crate::system::smt;
 use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
 use crate::units::cpulist;
 
 /// What was asked for.

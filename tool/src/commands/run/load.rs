@@ -3,8 +3,8 @@
 use super::images::Images;
 use crate::arch::{Architecture, NATIVE};
 use crate::error::{Error, Result};
-use crate::partition::lookup::OrRefuse;
-use crate::partition::{Device, Kind, Outcome};
+use crate::partition::{Device, Kind};
+use crate::ui::refusal::{OrRefuse, Outcome};
 
 /// Load a partition, and describe its platform where the kernel wants that.
 pub fn load(device: &dyn Device, id: u32, name: &str, kind: Kind, images: &Images) -> Result<()> {

@@ -9,9 +9,10 @@ use std::time::Duration;
 use nix::errno::Errno;
 
 use crate::partition::{
-    Cause, Change, CreateRequest, Description, Device, HostCpu, HostPolicy, Info, Kind, Outcome,
-    Platform, Refusal, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
+    Cause, Change, CreateRequest, Description, Device, HostCpu, HostPolicy, Info, KLOADER, Kind,
+    Platform, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
 };
+use crate::ui::refusal::Outcome;
 use crate::units::pci_address::Address;
 pub use samples::{platform, rt_status, status};
 
@@ -44,10 +45,7 @@ pub struct Fake {
 }
 
 fn refusal<T>(errno: Errno, text: &str) -> Outcome<T> {
-    Err(Refusal {
-        errno,
-        text: text.into(),
-    })
+    Err(KLOADER.refusal(errno, text))
 }
 
 impl Fake {
