@@ -122,7 +122,7 @@ def throughput(machine: Machine, found: list[Kernel], rounds: int, count: int) -
         rates["both ways at once"].append(2 * count / max(both) * 1e9)
     after = {(q["receiver"], q["sender"]): q for q in ikc(machine)["queues"] if q["queue"] == 1}
     packets = sum(after[k]["packets"] - before[k]["packets"] for k in after)
-    rung = sum(after[k]["rung"] - before[k]["rung"] for k in after)
+    rung = sum(after[k]["doorbells"] - before[k]["doorbells"] for k in after)
     perf = [json.loads(machine.run("shimos perf --time 2 --json web", timeout=60).output) for _ in range(rounds)]
     rates["programs: shimos perf, 64 bytes"] = [p["messages_per_second"] for p in perf]
     print("\n| throughput | packets/s, median (range of runs) | paper |\n| --- | --- | --- |")

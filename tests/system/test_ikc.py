@@ -31,7 +31,7 @@ def test_packets_each_way(machine: Machine) -> None:
         assert len(queues) == 6
         for queue in queues:
             assert queue["packets"] >= PACKETS
-            assert queue["rung"] + queue["saved"] <= queue["packets"]
+            assert queue["doorbells"] + queue["doorbells_saved"] <= queue["packets"]
             assert not queue["broken"]
         shown = machine.run("shimos show web").output
         assert "DOORBELLS" in shown.upper() and "FULL" in shown.upper(), shown
@@ -109,8 +109,8 @@ def test_misuse(fresh_machine: Machine) -> None:
         assert {name: results.get(name) for name in expected} == expected
         after = area(fresh_machine)
         assert after["too_large"] - before["too_large"] == 2
-        assert after["double_free"] - before["double_free"] == 1
-        assert after["foreign_free"] - before["foreign_free"] == 3
+        assert after["double_frees"] - before["double_frees"] == 1
+        assert after["foreign_frees"] - before["foreign_frees"] == 3
         log = fresh_machine.dmesg()
         for words in (
             "a block has 1 to 65536",

@@ -44,7 +44,7 @@ def test_show(busy: Machine) -> None:
         found = json.loads(busy.run("shimos show --json").output)
         text = busy.run("shimos show | cat").output
         busy.run(f"shimos detach web --force --disk {disk}")
-    assert found["format"] == 1
+    assert found["format"] == 2
     assert owners(found) == {0: "host", 1: "host", 2: "web", 3: "web"}
     kernels = {kernel["name"]: kernel for kernel in found["kernels"]}
     assert kernels["web"]["memory"] == 512 << 20

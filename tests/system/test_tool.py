@@ -25,7 +25,7 @@ def test_lists(machine: Machine) -> None:
     assert json.loads(machine.run("shimos ls --json").output)["partitions"] == []
     start(machine, cpus="2-3")
     found = json.loads(machine.run("shimos ls --json").output)
-    assert found["format"] == 1
+    assert found["format"] == 2
     listed = found["partitions"]
     assert [(p["name"], p["state"], p["cpus"]) for p in listed] == [("web", "running", [2, 3])]
     assert listed[0]["kernel_version"] == machine.versions["6.1"]
@@ -133,7 +133,7 @@ def test_wait_for_one_that_starts_again(machine: Machine) -> None:
 def test_doctor(machine: Machine) -> None:
     result = machine.run("shimos doctor --json")
     found = json.loads(result.output)
-    assert found["format"] == 1 and found["checks"]
+    assert found["format"] == 2 and found["checks"]
     assert "FAIL" not in machine.run("shimos doctor").output
 
 

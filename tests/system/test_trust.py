@@ -60,7 +60,7 @@ def section(machine: Machine) -> tuple[dict[str, Any], dict[str, str]]:
 
 def test_not_loaded(machine: Machine) -> None:
     refused(machine, f"{RUN} {BASIC} 1", "shimos_kml is not loaded", "modprobe shimos_kml", status=125)
-    assert status(machine) == {"format": 1, "loaded": False}
+    assert status(machine) == {"format": 2, "loaded": False}
     assert "modprobe shimos_kml" in machine.run("shimos trust status").output
 
 

@@ -26,13 +26,13 @@ struct Report {
     bytes: u64,
     messages_per_second: f64,
     bytes_per_second: f64,
-    rung: u64,
-    saved: u64,
+    doorbells: u64,
+    doorbells_saved: u64,
     doorbells_per_message: f64,
     full: u64,
     /// What the peer says that it has got.
-    counted: u64,
-    counted_bytes: u64,
+    arrived: u64,
+    arrived_bytes: u64,
     round_trip: Option<Summary>,
 }
 
@@ -65,10 +65,10 @@ fn stream(echo: &mut Echo, args: &cli::Perf) -> Result<Report> {
     }
     let after = echo.counts();
     // The answer comes when all of them have been read there.
-    let (counted, counted_bytes) = echo.count()?;
+    let (arrived, arrived_bytes) = echo.count()?;
     let seconds = start.elapsed().as_secs_f64().max(1e-9);
     let bytes = messages * args.size;
-    let rung = after.rung - before.rung;
+    let doorbells = after.rung - before.rung;
     Ok(Report {
         peer: args.name.clone(),
         size: args.size,
@@ -77,12 +77,12 @@ fn stream(echo: &mut Echo, args: &cli::Perf) -> Result<Report> {
         bytes,
         messages_per_second: messages as f64 / seconds,
         bytes_per_second: bytes as f64 / seconds,
-        rung,
-        saved: after.saved - before.saved,
-        doorbells_per_message: rung as f64 / messages.max(1) as f64,
+        doorbells,
+        doorbells_saved: after.saved - before.saved,
+        doorbells_per_message: doorbells as f64 / messages.max(1) as f64,
         full: after.full - before.full,
-        counted,
-        counted_bytes,
+        arrived,
+        arrived_bytes,
         round_trip: None,
     })
 }
@@ -105,12 +105,12 @@ fn round_trips(echo: &mut Echo) -> Result<Option<Summary>> {
 impl Report {
     /// Has the peer got exactly what was sent?
     fn arrived(&self) -> Result<()> {
-        if (self.counted, self.counted_bytes) == (self.messages, self.bytes) {
+        if (self.arrived, self.arrived_bytes) == (self.messages, self.bytes) {
             return Ok(());
         }
         Err(Error::new(format!(
             "'{}' counted {} messages with {} bytes, sent were {} with {}",
-            self.peer, self.counted, self.counted_bytes, self.messages, self.bytes
+            self.peer, self.arrived, self.arrived_bytes, self.messages, self.bytes
         ))
         .hint("messages must not get lost: please report it"))
     }
@@ -128,13 +128,13 @@ fn text(r: &Report) -> String {
         r.seconds,
         r.messages_per_second,
         size::show(r.bytes_per_second as u64),
-        r.rung,
+        r.doorbells,
         r.doorbells_per_message,
-        r.saved,
+        r.doorbells_saved,
         r.full,
         match r.arrived() {
             Ok(()) => "all of them".into(),
-            Err(_) => format!("{}", r.counted),
+            Err(_) => format!("{}", r.arrived),
         }
     );
     if let Some(summary) = &r.round_trip {
@@ -147,6 +147,7 @@ fn text(r: &Report) -> String {
 mod tests {
     use super::*;
     use crate::ikc::fake::{Manner, service};
+    use crate::ui::output::tests::assert_documented;
 
     fn args() -> cli::Perf {
         cli::Perf {
@@ -171,6 +172,7 @@ mod tests {
         assert!(report.messages >= u64::from(BATCH));
         assert!(report.full > 0, "the ring is smaller than a batch");
         report.round_trip = round_trips(&mut echo).unwrap();
+        assert_documented(&report);
         let shown = text(&report);
         assert!(shown.contains("arrived:    all of them"), "{shown}");
         assert!(shown.contains("round trip: min "), "{shown}");

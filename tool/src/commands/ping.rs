@@ -23,8 +23,8 @@ struct Statistics {
     seconds: f64,
     messages_per_second: f64,
     round_trip: Option<Summary>,
-    rung: u64,
-    saved: u64,
+    doorbells: u64,
+    doorbells_saved: u64,
 }
 
 /// Measure round trips, one after the other.
@@ -94,8 +94,8 @@ fn ping(echo: &mut Echo, args: &cli::Ping, lines: bool) -> Result<(Statistics, R
         seconds,
         messages_per_second: answered as f64 / seconds.max(1e-9),
         round_trip,
-        rung: after.rung - before.rung,
-        saved: after.saved - before.saved,
+        doorbells: after.rung - before.rung,
+        doorbells_saved: after.saved - before.saved,
     };
     Ok((statistics, end.or_else(by_ctrl_c)))
 }
@@ -132,7 +132,10 @@ fn text(s: &Statistics) -> String {
     if let Some(summary) = &s.round_trip {
         text.push_str(&format!("\nround trip: {summary}"));
     }
-    text.push_str(&format!("\ndoorbells: {} rung, {} saved", s.rung, s.saved));
+    text.push_str(&format!(
+        "\ndoorbells: {} rung, {} saved",
+        s.doorbells, s.doorbells_saved
+    ));
     text
 }
 
@@ -140,6 +143,7 @@ fn text(s: &Statistics) -> String {
 mod tests {
     use super::*;
     use crate::ikc::fake::{Manner, service};
+    use crate::ui::output::tests::assert_documented;
 
     fn args(count: u64, poll: bool) -> cli::Ping {
         cli::Ping {
@@ -168,10 +172,11 @@ mod tests {
             let (statistics, end) = pinged(Manner::Honest, &args(50, poll));
             assert_eq!(end, Ok(()));
             assert_eq!((statistics.sent, statistics.lost), (50, 0));
-            assert_eq!(statistics.rung + statistics.saved, 50);
+            assert_eq!(statistics.doorbells + statistics.doorbells_saved, 50);
             let shown = text(&statistics);
             assert!(shown.starts_with("web: 50 sent, 50 answered, 0 lost in"));
             assert!(shown.contains("\nround trip: min "), "{shown}");
+            assert_documented(&statistics);
             let json = serde_json::to_value(&statistics).unwrap();
             assert_eq!(json["round_trip"]["count"], 50);
             assert!(json["round_trip"]["p99.9_ns"].is_u64());

@@ -40,9 +40,9 @@ pub fn disk(id: u32, user: &str, name: &str) -> Status {
             read_bytes: 4 << 20,
             writes: 10,
             write_bytes: 40 << 10,
-            kicks: 60,
-            calls: 50,
-            calls_saved: 5,
+            doorbells_from_user: 60,
+            doorbells_to_user: 50,
+            doorbells_saved: 5,
             direct_bytes: 4 << 20,
             copied_bytes: 40 << 10,
             ..Counters::default()

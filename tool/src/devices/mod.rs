@@ -101,10 +101,10 @@ pub struct Counters {
     pub others: u64,
     pub errors: u64,
     /// Doorbells from the user.
-    pub kicks: u64,
+    pub doorbells_from_user: u64,
     /// Doorbells to the user.
-    pub calls: u64,
-    pub calls_saved: u64,
+    pub doorbells_to_user: u64,
+    pub doorbells_saved: u64,
     /// Bytes handed on in the user's own pages.
     pub direct_bytes: u64,
     pub copied_bytes: u64,

@@ -51,7 +51,9 @@ fn rows(list: &[Status], with_user: bool) -> String {
             format!("{} ({})", c.writes, size::show(c.write_bytes)),
             size::show(c.direct_bytes),
             size::show(c.copied_bytes),
-            c.kicks.saturating_add(c.calls).to_string(),
+            c.doorbells_from_user
+                .saturating_add(c.doorbells_to_user)
+                .to_string(),
             remark(s),
         ]);
     }
@@ -100,6 +102,7 @@ pub fn line(s: &Status) -> String {
 mod tests {
     use super::super::{State, fake};
     use super::*;
+    use crate::ui::output::tests::assert_documented;
 
     fn list() -> Vec<Status> {
         let mut broken = fake::disk(3, "db", "x\x1b");
@@ -135,6 +138,7 @@ mod tests {
 
     #[test]
     fn json() {
+        assert_documented(&list()[0]);
         let json = serde_json::to_value(&list()[1]).unwrap();
         assert_eq!(json["type"], "net");
         assert_eq!(json["mac"], "52:54:00:00:00:01");

@@ -82,10 +82,10 @@ impl View {
             slots: queue.slots,
             slot_size: queue.slot_size,
             packets: queue.packets,
-            rung: queue.rung,
-            saved: queue.saved,
+            doorbells: queue.rung,
+            doorbells_saved: queue.saved,
             full: queue.full,
-            attached: queue.attached,
+            has_sender: queue.attached,
             broken: queue.broken,
         }
     }
@@ -173,11 +173,11 @@ impl View {
             bytes: self.area.bytes,
             used: self.area.used,
             blocks: self.area.blocks,
-            failed: self.area.failed,
+            failed_allocations: self.area.failed,
             too_large: self.area.too_large,
-            double_free: self.area.double_free,
-            foreign_free: self.area.foreign_free,
-            reclaimed: self.area.reclaimed,
+            double_frees: self.area.double_free,
+            foreign_frees: self.area.foreign_free,
+            reclaimed_blocks: self.area.reclaimed,
         }
     }
 
@@ -245,10 +245,10 @@ pub struct QueueJson {
     slots: u32,
     slot_size: u32,
     packets: u64,
-    rung: u64,
-    saved: u64,
+    doorbells: u64,
+    doorbells_saved: u64,
     full: u64,
-    attached: bool,
+    has_sender: bool,
     broken: bool,
 }
 
@@ -267,11 +267,11 @@ pub struct AreaJson {
     bytes: u64,
     used: u64,
     blocks: u64,
-    failed: u64,
+    failed_allocations: u64,
     too_large: u64,
-    double_free: u64,
-    foreign_free: u64,
-    reclaimed: u64,
+    double_frees: u64,
+    foreign_frees: u64,
+    reclaimed_blocks: u64,
 }
 
 /// Make three kernels with a few queues.
@@ -327,6 +327,7 @@ pub fn example() -> View {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::output::tests::assert_documented;
 
     #[test]
     fn one_kernel_s_queues() {
@@ -342,6 +343,9 @@ mod tests {
 
     #[test]
     fn json_has_names_and_numbers() {
+        assert_documented(&example().json_of("db")[0]);
+        assert_documented(&example().kernels_json()[0]);
+        assert_documented(&example().area_json());
         insta::assert_snapshot!(serde_json::to_string_pretty(&example().json_of("db")).unwrap());
     }
 

@@ -111,7 +111,7 @@ fn devices(
             read: rate(|c| c.read_bytes),
             written: rate(|c| c.write_bytes),
             operations: rate(|c| c.reads) + rate(|c| c.writes) + rate(|c| c.others),
-            doorbells: rate(|c| c.kicks) + rate(|c| c.calls),
+            doorbells: rate(|c| c.doorbells_from_user) + rate(|c| c.doorbells_to_user),
         }
     })
     .collect()
@@ -255,9 +255,9 @@ pub mod tests {
         let devices = now.devices.as_mut().unwrap();
         devices[0].counters.reads += 20;
         devices[0].counters.read_bytes += 2 << 20;
-        devices[0].counters.kicks += 10;
+        devices[0].counters.doorbells_from_user += 10;
         devices[1].counters.read_bytes += 3000;
-        devices[1].counters.calls += 4;
+        devices[1].counters.doorbells_to_user += 4;
         now.queues.as_mut().unwrap()[0].rung += 6;
         (before, now)
     }

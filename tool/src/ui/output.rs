@@ -25,7 +25,7 @@ pub fn line(text: impl fmt::Display) -> Result<()> {
 }
 
 /// The version of everything that --json prints: docs/json.md.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 #[derive(Serialize)]
 struct Formatted<'a, T> {
@@ -154,8 +154,24 @@ pub fn table(rows: &[Vec<String>]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+
+    const DOCUMENT: &str = include_str!("../../../docs/json.md");
+
+    /// Each field of what --json prints has to stand in the document, in what it says of today's format.
+    pub fn assert_documented(value: &impl Serialize) {
+        let (today, _) = DOCUMENT.split_once("## Format 1\n").unwrap();
+        let json = serde_json::to_value(value).unwrap();
+        for field in json.as_object().unwrap().keys() {
+            assert!(today.contains(&format!("`{field}`")), "{field}");
+        }
+    }
+
+    #[test]
+    fn the_document_has_the_format() {
+        assert!(DOCUMENT.contains(&format!("`\"format\": {FORMAT}`")));
+    }
 
     #[test]
     fn control_characters_are_shown() {

@@ -131,7 +131,7 @@ mod tests {
         };
         let answer = to(&asked, &mut || Ok(model::example()));
         let json: serde_json::Value = serde_json::from_str(&answer.body).unwrap();
-        assert_eq!(json["format"], 1);
+        assert_eq!(json["format"], 2);
         assert_eq!(json["kernels"][1]["name"], "web");
         let answer = to(&asked, &mut || Err(Error::new("no KLoader")));
         assert_eq!((answer.status, answer.body.as_str()), (500, "no KLoader\n"));
