@@ -1,4 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 use super::values::{CpuList, detach_key};
@@ -16,22 +18,36 @@ fn clap_is_content() {
     Cli::command().debug_assert();
 }
 
-/// What every command prints with `--help`, in one file: a change of an option shows in a review.
+/// What every command prints with `--help`, as a page: a change of an option shows in a review.
 #[test]
 fn help_of_all_commands() {
     let mut cli = Cli::command().term_width(100);
     cli.build();
-    let mut text = String::new();
-    write_help(&mut cli, &mut text);
-    insta::assert_snapshot!(text);
+    let mut page = String::from(REFERENCE_HEAD);
+    write_help(&mut cli, &mut page);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference.md");
+    if std::env::var_os("INSTA_UPDATE").is_some_and(|value| value == "always") {
+        fs::write(&file, &page).unwrap();
+    }
+    let known = fs::read_to_string(&file).unwrap();
+    assert!(
+        page == known,
+        "docs/reference.md is not what --help says: INSTA_UPDATE=always cargo test writes it"
+    );
 }
+
+const REFERENCE_HEAD: &str = "\
+# Reference of the commands
+
+What `--help` says of each command; [commands.md](commands.md) is shorter.
+The tool's unit tests compare this page with the tool, and write it with `INSTA_UPDATE=always`.
+";
 
 fn write_help(command: &mut clap::Command, to: &mut String) {
     let name = command.get_bin_name().unwrap_or("shimos").to_string();
-    to.push_str(&format!(
-        "$ {name} --help\n{}\n",
-        command.render_long_help()
-    ));
+    let help = command.render_long_help().to_string();
+    let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+    to.push_str(&format!("\n## {name}\n\n```\n{}\n```\n", lines.join("\n")));
     for below in command.get_subcommands_mut() {
         // It prints the same.
         if below.get_name() != "help" {
