@@ -121,8 +121,28 @@ impl<T> IoContext<T> for nix::Result<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+
+    /// Both lines of an error, as a snapshot shows them.
+    pub fn told(error: &Error) -> String {
+        match error {
+            Error::Failed {
+                message,
+                hint: Some(hint),
+            } => format!("{message}\n    {hint}"),
+            other => other.to_string(),
+        }
+    }
+
+    /// What a user reads who writes each of these, for a snapshot.
+    pub fn errors<T>(given: &[&str], read: impl Fn(&str) -> Result<T, String>) -> String {
+        let line = |text: &&str| match read(text) {
+            Ok(_) => format!("{text:?} is taken"),
+            Err(error) => format!("{text:?}\n    {error}"),
+        };
+        given.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
 
     #[test]
     fn exit_codes() {

@@ -99,6 +99,7 @@ impl Pci {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::errors;
 
     fn disk(text: &str) -> Result<spec::Disk, String> {
         toml::from_str::<Disk>(text).unwrap().spec()
@@ -131,26 +132,28 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense() {
-        for (text, word) in [
-            ("path = ''", "empty"),
-            ("path = 'a'\nqueues = 9", "1 to 8"),
-            ("path = 'a'\nqueues = -1", "1 to 8"),
-            ("path = 'a'\niops = 0", "1 or more"),
-            ("path = 'a'\nbw = '1X'", "unit"),
-            ("path = 'a'\nsize = '100'", "512"),
-        ] {
-            let error = disk(text).unwrap_err();
-            assert!(error.contains(word), "{text}: {error}");
-        }
-        for (text, word) in [
-            ("", "p2p = true"),
-            ("bridge = 'br0'\np2p = true", "either"),
-            ("bridge = ''", "bridge"),
-            ("bridge = 'br0'\nmtu = 1", "mtu=1"),
-            ("bridge = 'br0'\nmac = 'x'", "mac"),
-        ] {
-            let error = net(text).unwrap_err();
-            assert!(error.contains(word), "{text}: {error}");
-        }
+        let text = errors(
+            &[
+                "path = ''",
+                "path = 'a'\nqueues = 9",
+                "path = 'a'\nqueues = -1",
+                "path = 'a'\niops = 0",
+                "path = 'a'\nbw = '1X'",
+                "path = 'a'\nsize = '100'",
+            ],
+            disk,
+        );
+        insta::assert_snapshot!(text);
+        let text = errors(
+            &[
+                "",
+                "bridge = 'br0'\np2p = true",
+                "bridge = ''",
+                "bridge = 'br0'\nmtu = 1",
+                "bridge = 'br0'\nmac = 'x'",
+            ],
+            net,
+        );
+        insta::assert_snapshot!(text);
     }
 }

@@ -243,6 +243,7 @@ pub mod tests {
     use super::super::fake::Fake;
     use super::super::spec;
     use super::*;
+    use crate::error::tests::{errors, told};
     use crate::system;
     use crate::ui::refusal::Outcome;
     use std::rc::Rc;
@@ -356,14 +357,9 @@ pub mod tests {
         let check = |text: &str| check_net(&system, &spec::net(text).unwrap());
         assert_eq!(check("br0"), Ok(()));
         assert_eq!(check("p2p,name=web%d"), Ok(()));
-        for (text, word) in [
-            ("br1", "there is no bridge 'br1'"),
-            ("eth0", "'eth0' is no bridge"),
-            ("br0,name=eth0", "an interface 'eth0' already"),
-        ] {
-            let error = check(text).unwrap_err().to_string();
-            assert!(error.contains(word), "{text}: {error}");
-        }
+        let check = |text: &str| check(text).map_err(|error| told(&error));
+        let text = errors(&["br1", "eth0", "br0,name=eth0"], check);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
