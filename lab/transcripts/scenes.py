@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 
 from lab.demo_steps import as_seen
 from lab.machine import Machine
@@ -60,30 +61,28 @@ def _run_again(machine: Machine, entry: Entry) -> Entry:
     return Entry(entry.line, _lines(result.output))
 
 
-def _printed(source: str) -> list[str]:
+@cache
+def _printed(source: str) -> tuple[str, ...]:
     """Run a command here; raises CalledProcessError if it fails.  What it typed and said is in order."""
     script, *options = source.split()
     words = [sys.executable, "-u", "-m", _HERE[script], *options]
     run = subprocess.run(words, cwd=SRC, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
     lines = _lines(run.stdout)
     # a demonstration has an empty line before each command
-    return [f"$ {source}", *lines] if script.startswith("bench/") else [line for line in lines if line]
+    return (f"$ {source}", *lines) if script.startswith("bench/") else tuple(filter(None, lines))
 
 
 class Sources:
-    """Machines that are up, and what commands printed; each is made once, when the first transcript wants it."""
+    """Machines that are up; each is started when the first transcript wants it."""
 
     def __init__(self, stack: ExitStack):
         self._stack = stack
         self._machines: dict[str, Machine] = {}
-        self._commands: dict[str, list[str]] = {}
 
     def again(self, block: Block) -> Again:
         """Return what makes a transcript's entries again; runs its unseen commands."""
         if block.source not in _MACHINES:
-            if block.source not in self._commands:
-                self._commands[block.source] = _printed(block.source)
-            return from_printed(self._commands[block.source])
+            return from_printed(_printed(block.source))
         machine = self._machine(block.source)
         for command in block.hidden:
             machine.run(_typed(command), timeout=600)
