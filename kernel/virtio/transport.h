@@ -131,8 +131,23 @@ int accept_device(const struct shimos_virtio_device *desc, u32 owner, unsigned i
 
 extern const struct virtio_config_ops transport_config_ops;
 
-/* ---- packets.c: the owners' view ---- */
+/* ---- ask.c: what this kernel asks owners ---- */
 
+/**
+ * transport_send() - say something to an owner
+ * @owner:  number of its kernel
+ * @id:     of the device, as the owner has it
+ * @cmd:    what is said
+ * @number: of the request
+ * @value:  depends on @cmd
+ * @block:  of the shared area, which changes hands and is freed if nobody gets it; or NULL
+ * @size:   bytes at @block
+ *
+ * Context: Any but NMI.
+ * Return: 0, or as ikc_write().
+ */
+int transport_send(u32 owner, u32 id, enum shimos_virtio_cmd cmd, u32 number, u32 value,
+		   void *block, u32 size);
 /**
  * transport_ask_start() - ask the owner to work on the rings, and wait for its answer
  * @d:   the device
@@ -153,6 +168,17 @@ int transport_ask_start(struct shimos_device *d, struct shimos_virtio_start *msg
  * Context: May sleep.
  */
 void transport_ask_reset(struct shimos_device *d);
+/**
+ * transport_take_answer() - an owner has answered: wake who waits for it
+ * @d:   the device
+ * @pkt: the answer; may say anything
+ *
+ * Context: Any but NMI.
+ */
+void transport_take_answer(struct shimos_device *d, const struct ikc_packet *pkt);
+
+/* ---- packets.c: the owners' view ---- */
+
 /**
  * transport_packets_init() - listen to owners
  *
