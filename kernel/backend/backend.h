@@ -6,7 +6,7 @@
  *	vqueue.c, memory.c	the user's rings and memory
  *	table.c			all devices
  *	ring.c			doorbells and completions
- *	core.c			a device's life
+ *	core.c			a device's life; of that run.c and tell.c (core.h)
  *	disk*.c, net*.c		what is particular to disks and networks
  *	device.c, main.c	/dev/shimos-devices, the module
  */

@@ -8,11 +8,11 @@
  * one work for all devices, so that users see them in the order of their ids.
  */
 #include <linux/module.h>
-#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/virtio_config.h>
 
 #include "backend.h"
+#include "core.h"
 
 #define PACKETS		64	/* of the queue that users write to */
 #define ANSWER_TIMEOUT	(10 * HZ)
@@ -30,148 +30,7 @@ static struct workqueue_struct *backend_wq;
 static void backend_control(struct work_struct *work);
 static DECLARE_WORK(control_work, backend_control);
 
-/* ---- saying something to the user ---- */
-
-static int backend_send(struct backend *b, enum shimos_virtio_cmd cmd, u32 answered, u32 value,
-			void *block, u32 size)
-{
-	struct ikc_packet pkt = {
-		.cmd = cmd,
-		.param = { b->id, answered, value },
-	};
-	int ret;
-
-	if (block) {
-		pkt.flags = IKC_DATA_SHARED;
-		pkt.data = ikc_offset(block);
-		pkt.size = size;
-	}
-	ret = ikc_write(&pkt, b->user, SHIMOS_VIRTIO_USER);
-	if (!ret)
-		ikc_notify(b->user, SHIMOS_VIRTIO_USER);
-	else if (block)
-		ikc_free(block);
-	return ret;
-}
-
-static int backend_send_description(struct backend *b, enum shimos_virtio_cmd cmd)
-{
-	struct shimos_virtio_device *device = ikc_alloc(sizeof(*device));
-
-	if (!device)
-		return -ENOMEM;
-	*device = (struct shimos_virtio_device){
-		.version = SHIMOS_VIRTIO_VERSION,
-		.size = sizeof(*device),
-		.features = b->features,
-		.type = b->ops->type,
-		.queues = b->queues,
-		.ring = b->ring_size,
-		.config_len = b->config_len,
-	};
-	memcpy(device->config, b->config, b->config_len);
-	strscpy(device->name, b->name, sizeof(device->name));
-	return backend_send(b, cmd, 0, 0, device, sizeof(*device));
-}
-
-static void backend_try_to_announce(struct backend *b)
-{
-	spin_lock_irq(&b->lock);
-	/* no error is final: IKC tells when it is worth another try */
-	if (b->life == SHIMOS_DEV_WAITING && !backend_send_description(b, SHIMOS_VIRTIO_ADD)) {
-		b->life = SHIMOS_DEV_OFFERED;
-		b->told = true;
-	}
-	spin_unlock_irq(&b->lock);
-}
-
-void backend_change_config(struct backend *b, const void *config, u32 len)
-{
-	spin_lock_irq(&b->lock);
-	memcpy(b->config, config, len);
-	if (b->told)
-		backend_send_description(b, SHIMOS_VIRTIO_CHANGE);
-	spin_unlock_irq(&b->lock);
-}
-
-/* ---- running ---- */
-
-static void backend_stop(struct backend *b)
-{
-	lockdep_assert_held(&b->mutex);
-	if (!b->running)
-		return;
-	WRITE_ONCE(b->running, false);
-	synchronize_rcu();	/* no doorbell looks into it any more */
-	b->ops->stop(b);
-	user_memory_close(&b->memory);
-	spin_lock_irq(&b->lock);
-	if (b->life == SHIMOS_DEV_RUNNING)
-		b->life = SHIMOS_DEV_OFFERED;
-	spin_unlock_irq(&b->lock);
-}
-
-static int backend_start(struct backend *b, const struct shimos_virtio_start *start)
-{
-	int ret;
-
-	if (start->version != SHIMOS_VIRTIO_VERSION || start->size != sizeof(*start)) {
-		pr_warn_ratelimited("%s for %s: its transport has version %u and %u bytes, this one %u and %zu: install the same release on both sides\n",
-			b->name, b->user_name, start->version, start->size,
-			SHIMOS_VIRTIO_VERSION, sizeof(*start));
-		return -EPROTO;
-	}
-	if (start->features & ~b->features || start->queues != b->queues ||
-	    !(start->features & BIT_ULL(VIRTIO_F_VERSION_1)))
-		return -EINVAL;
-	ret = user_memory_open(&b->memory, b->user);
-	if (ret)
-		return ret;
-	ret = ring_open_all(b, start);
-	if (ret)
-		goto close;
-	b->accepted = start->features;
-	ret = b->ops->start(b);
-	if (ret)
-		goto close;
-	spin_lock_irq(&b->lock);
-	if (b->life != SHIMOS_DEV_LEAVING)
-		b->life = SHIMOS_DEV_RUNNING;
-	*b->problem = '\0';
-	spin_unlock_irq(&b->lock);
-	/* pairs with the acquire in ring_kicked() */
-	smp_store_release(&b->running, true);
-	ring_kick_all(b);
-	return 0;
-
-close:
-	user_memory_close(&b->memory);
-	return ret;
-}
-
-/* The driver is ready; @pkt brought what it has set up. */
-static int backend_handle_start(struct backend *b, const struct ikc_packet *pkt)
-{
-	void *block = ikc_pointer(pkt->data);
-	struct shimos_virtio_start *copy;
-	int ret = -EINVAL;
-
-	backend_stop(b);
-	/* once stopped by force it stays so: the user may have given the rings away */
-	if (b->ending)
-		return -ESHUTDOWN;
-	if (pkt->size != sizeof(*copy))
-		return ret;
-	copy = kmemdup(block, sizeof(*copy), GFP_KERNEL);
-	if (!copy)
-		return -ENOMEM;
-	ret = backend_start(b, copy);
-	kfree(copy);
-	if (ret)
-		pr_warn_ratelimited("%s: the driver in %s could not be started: error %d\n", b->name,
-			b->user_name, ret);
-	return ret;
-}
+/* ---- steps ---- */
 
 static struct ikc_packet backend_take_request(struct backend *b)
 {

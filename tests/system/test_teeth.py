@@ -157,7 +157,7 @@ TEETH = [
     tooth(
         "started-while-it-leaves",
         hostile(test_device_hostile.test_start_while_it_is_removed),
-        mutation("kernel/backend/core.c", "\tif (b->ending)\n\t\treturn -ESHUTDOWN;\n", ""),
+        mutation("kernel/backend/run.c", "\tif (b->ending)\n\t\treturn -ESHUTDOWN;\n", ""),
         "it was started again",
         partitions=["6.1"],
     ),
