@@ -14,6 +14,7 @@ from tests.system.test_hostile import (
 )
 from tests.system.test_life import (
     test_host_cannot_take_a_lent_cpu,
+    test_kaslr_moves_the_kernel,
     test_killed_while_booting,
     test_rounds_of_every_end,
     test_three_kernels,
@@ -24,6 +25,7 @@ from tests.system.test_life import (
 __all__ = [
     "test_hang_with_interrupts_off",
     "test_host_cannot_take_a_lent_cpu",
+    "test_kaslr_moves_the_kernel",
     "test_killed_while_booting",
     "test_rounds_of_every_end",
     "test_scribbled_shared_area",
@@ -116,6 +118,11 @@ KERNELS = {
     "text": ("echo no kernel at all", ("kernel",)),
     "empty": (":", ("empty",)),
     "ELF": ("cat /bin/true", ("ELF",)),
+    # its header says that it needs 1 TiB
+    "larger than its memory": (
+        r"zcat {good} >/tmp/image; head -c 16 /tmp/image; printf '\0\0\0\0\0\1\0\0'; tail -c +25 /tmp/image",
+        ("memory",),
+    ),
     "compressed nonsense": ("gzip -c /etc/passwd", ("kernel",)),
 }
 
