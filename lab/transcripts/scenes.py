@@ -94,7 +94,7 @@ class Sources:
             traffic.load(machine, "shimos_layer_test")
             for script, text in _SCRIPTS.items():
                 machine.put(f"/usr/local/bin/{script}", f"#!/bin/sh\n{text}\n".encode(), mode=0o755)
-            if name != "rt":
+            if machine.spec.icount:
                 rt.spin(machine)
             self._machines[name] = machine
         return self._machines[name]
