@@ -110,6 +110,8 @@ RUST_TARGET = $(subst -linux,-unknown-linux-gnu,$(TRIPLE))
 
 .PHONY: tool deb
 tool: ## build the static command-line tool into OUT (OUT=…)
+	@cargo --version | awk -F '[ .]' '{ exit $$2 == 1 && $$3 < 85 }' || { \
+		echo "$$(cargo --version) is too old: the tool needs 1.85, which Debian 13 has; on Debian 12 run: lab/enter make $(MAKECMDGOALS)" >&2; exit 1; }
 	mkdir -p $(OUT)
 	cd tool && $(if $(CROSS_COMPILE),CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=x86_64-linux-gnu-gcc) \
 		cargo build --release --locked -p shimos --target $(RUST_TARGET)
