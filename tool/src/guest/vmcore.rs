@@ -4,6 +4,10 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use object::elf::{self, PT_LOAD, PT_NOTE};
+use object::write::elf::{FileHeader, ProgramHeader, Writer};
+use object::{Endianness, LittleEndian};
+
 use super::paging::AddressSpace;
 use crate::arch::{Architecture, NATIVE};
 use crate::error::{Error, IoContext, Result};
@@ -13,12 +17,9 @@ use crate::memory::{CHUNK, Memory, PAGE};
 use crate::partition::Range;
 use crate::ui::interrupt;
 
-const PT_LOAD: u32 = 1;
-const PT_NOTE: u32 = 4;
-const NT_PRSTATUS: u32 = 1;
-const EHDR_SIZE: usize = 64;
-const PHDR_SIZE: usize = 56;
-const RWX: u32 = 7;
+const EHDR_SIZE: usize = size_of::<elf::FileHeader64<LittleEndian>>();
+const PHDR_SIZE: usize = size_of::<elf::ProgramHeader64<LittleEndian>>();
+const RWX: u32 = elf::PF_R | elf::PF_W | elf::PF_X;
 
 /// What the dump says about the kernel in the memory.
 pub struct Kernel {
@@ -71,14 +72,6 @@ impl Kernel {
     }
 }
 
-struct Segment {
-    kind: u32,
-    offset: u64,
-    vaddr: u64,
-    paddr: u64,
-    size: u64,
-}
-
 /// Where everything goes in the file.
 pub struct Plan {
     head: Vec<u8>,
@@ -96,13 +89,8 @@ impl Plan {
         let notes_at = EHDR_SIZE + PHDR_SIZE * segments_max;
         let mut offset = ((notes_at + notes.len()) as u64).next_multiple_of(PAGE);
         let data_at = offset;
-        let mut segments = vec![Segment {
-            kind: PT_NOTE,
-            offset: notes_at as u64,
-            vaddr: 0,
-            paddr: 0,
-            size: notes.len() as u64,
-        }];
+        let size = notes.len() as u64;
+        let mut segments = vec![segment(PT_NOTE, notes_at as u64, 0, 0, size)];
         let mut data = Vec::new();
         for range in ranges {
             data.push((*range, offset));
@@ -112,23 +100,14 @@ impl Plan {
                 .ok_or_else(|| Error::new(TOO_LARGE))?;
         }
         for (range, offset) in &data {
-            segments.push(Segment {
-                kind: PT_LOAD,
-                offset: *offset,
-                vaddr: kernel
-                    .direct_map
-                    .map_or(0, |base| base.wrapping_add(range.start)),
-                paddr: range.start,
-                size: range.size,
-            });
+            let (at, base) = (range.start, kernel.direct_map);
+            let virt = base.map_or(0, |base| base.wrapping_add(at));
+            segments.push(segment(PT_LOAD, *offset, virt, at, range.size));
         }
         // crash takes all before the first segment's data for the header: what
         // lies furthest back must not come first.
         segments.extend(image_segment(kernel, &data));
-        let mut head = ehdr(kernel.architecture, segments.len());
-        for segment in &segments {
-            put_phdr(&mut head, segment);
-        }
+        let mut head = headers(kernel.architecture, &segments)?;
         head.resize(notes_at, 0);
         head.extend_from_slice(&notes);
         head.resize(data_at as usize, 0);
@@ -180,18 +159,14 @@ impl Plan {
 }
 
 /// The kernel's image lies in one of the ranges: the segment shares its bytes.
-fn image_segment(kernel: &Kernel, data: &[(Range, u64)]) -> Option<Segment> {
+fn image_segment(kernel: &Kernel, data: &[(Range, u64)]) -> Option<ProgramHeader> {
     let KernelImage { virt, phys, size } = kernel.image?;
     let (range, offset) = data
         .iter()
         .find(|(r, _)| phys >= r.start && phys < r.end())?;
-    Some(Segment {
-        kind: PT_LOAD,
-        offset: offset + (phys - range.start),
-        vaddr: virt,
-        paddr: phys,
-        size: size.min(range.end() - phys),
-    })
+    let offset = offset + (phys - range.start);
+    let size = size.min(range.end() - phys);
+    Some(segment(PT_LOAD, offset, virt, phys, size))
 }
 
 /// Pages of zeros become holes.
@@ -236,7 +211,7 @@ fn notes(cpus: usize, kernel: &Kernel) -> Vec<u8> {
     let registers = vec![0; kernel.architecture.prstatus_size];
     let mut notes = Vec::new();
     for _ in 0..cpus {
-        put_note(&mut notes, b"CORE\0", NT_PRSTATUS, &registers);
+        put_note(&mut notes, b"CORE\0", elf::NT_PRSTATUS, &registers);
     }
     if !kernel.vmcoreinfo.is_empty() {
         put_note(&mut notes, b"VMCOREINFO\0", 0, &kernel.vmcoreinfo);
@@ -244,30 +219,39 @@ fn notes(cpus: usize, kernel: &Kernel) -> Vec<u8> {
     notes
 }
 
-fn ehdr(architecture: &Architecture, segments: usize) -> Vec<u8> {
-    let mut h = Vec::with_capacity(EHDR_SIZE);
-    // 64-bit, little-endian, version 1
-    h.extend_from_slice(b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0");
-    h.extend_from_slice(&4u16.to_le_bytes()); // ET_CORE
-    h.extend_from_slice(&architecture.elf_machine.to_le_bytes());
-    h.extend_from_slice(&1u32.to_le_bytes());
-    h.extend_from_slice(&0u64.to_le_bytes()); // entry
-    h.extend_from_slice(&(EHDR_SIZE as u64).to_le_bytes()); // program headers
-    h.extend_from_slice(&0u64.to_le_bytes()); // no section headers
-    h.extend_from_slice(&0u32.to_le_bytes()); // flags
-    for n in [EHDR_SIZE, PHDR_SIZE, segments, 0, 0, 0] {
-        h.extend_from_slice(&(n as u16).to_le_bytes());
+fn headers(architecture: &Architecture, segments: &[ProgramHeader]) -> Result<Vec<u8>> {
+    let mut headers = Vec::new();
+    let mut writer = Writer::new(Endianness::Little, true, &mut headers);
+    writer.reserve_file_header();
+    writer.reserve_program_headers(segments.len() as u32);
+    let header = FileHeader {
+        os_abi: elf::ELFOSABI_NONE,
+        abi_version: 0,
+        e_type: elf::ET_CORE,
+        e_machine: architecture.elf_machine,
+        e_entry: 0,
+        e_flags: 0,
+    };
+    let written = writer.write_file_header(&header);
+    written.map_err(|e| Error::new(format!("cannot write the dump: {e}")))?;
+    writer.write_align_program_headers();
+    for segment in segments {
+        writer.write_program_header(segment);
     }
-    h
+    Ok(headers)
 }
 
-fn put_phdr(to: &mut Vec<u8>, s: &Segment) {
-    let flags = if s.kind == PT_LOAD { RWX } else { 0 };
-    to.extend_from_slice(&s.kind.to_le_bytes());
-    to.extend_from_slice(&flags.to_le_bytes());
-    // No alignment, as in a kdump: that is how crash knows it for one.
-    for n in [s.offset, s.vaddr, s.paddr, s.size, s.size, 0] {
-        to.extend_from_slice(&n.to_le_bytes());
+fn segment(kind: u32, offset: u64, virt: u64, phys: u64, size: u64) -> ProgramHeader {
+    ProgramHeader {
+        p_type: kind,
+        p_flags: if kind == PT_LOAD { RWX } else { 0 },
+        p_offset: offset,
+        p_vaddr: virt,
+        p_paddr: phys,
+        p_filesz: size,
+        p_memsz: size,
+        // None, as in a kdump: that is how crash knows it for one.
+        p_align: 0,
     }
 }
 
