@@ -4,10 +4,12 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use object::elf::{self, FileHeader64, ProgramHeader64};
+use object::{LittleEndian as LE, pod};
+
 use crate::arch::image::{Format, KernelImage, banner, read_up_to, truncated};
 use crate::arch::{self, Architecture, NATIVE};
 use crate::error::{Error, IoContext, Result};
-use crate::units::bytes::{u8_at, u16_at, u32_at, u64_at};
 
 /// Enough for the x86 setup header and every other format's magic.
 const HEAD: usize = 0x20000;
@@ -106,18 +108,20 @@ fn foreign(head: &[u8]) -> Option<&'static str> {
 }
 
 fn elf(architecture: &Architecture, file: &File, head: &[u8], len: u64) -> Result<KernelImage> {
-    match u8_at(head, 4) {
-        2 => {}
-        1 => {
+    let damaged = || Error::new("this is a damaged ELF file");
+    let (header, _) = pod::from_bytes::<FileHeader64<LE>>(head).map_err(|()| damaged())?;
+    match header.e_ident.class {
+        elf::ELFCLASS64 => {}
+        elf::ELFCLASS32 => {
             return Err(Error::new(
                 "this is a 32-bit ELF file; a partition needs a 64-bit kernel",
             ));
         }
-        _ => return Err(Error::new("this is a damaged ELF file")),
+        _ => return Err(damaged()),
     }
-    let machine = match u8_at(head, 5) {
-        1 => u16_at(head, 18),
-        _ => u16_at(head, 18).swap_bytes(),
+    let machine = match header.e_ident.data {
+        elf::ELFDATA2LSB => header.e_machine.get(LE),
+        _ => header.e_machine.get(LE).swap_bytes(),
     };
     if machine != architecture.elf_machine {
         return Err(Error::new(format!(
@@ -133,24 +137,26 @@ fn elf(architecture: &Architecture, file: &File, head: &[u8], len: u64) -> Resul
         ))
         .hint(format!("give {}", architecture.kernels)));
     }
-    let (at, size, count) = (u64_at(head, 32), u16_at(head, 54), u16_at(head, 56));
-    if size != 56 || count == 0 || count > 64 {
+    let (at, count) = (header.e_phoff.get(LE), header.e_phnum.get(LE));
+    let size = usize::from(header.e_phentsize.get(LE));
+    if size != size_of::<ProgramHeader64<LE>>() || count == 0 || count > 64 {
         return Err(Error::new(
             "this ELF file has no program headers: an object file or module, not a kernel",
         ));
     }
-    let mut headers = vec![0; 56 * usize::from(count)];
-    if file.read_exact_at(&mut headers, at).is_err() {
-        return Err(truncated(len, at.saturating_add(headers.len() as u64)));
+    let mut table = vec![0; size * usize::from(count)];
+    if file.read_exact_at(&mut table, at).is_err() {
+        return Err(truncated(len, at.saturating_add(table.len() as u64)));
     }
+    let segments = pod::slice_from_all_bytes::<ProgramHeader64<LE>>(&table);
     let mut need = 0;
-    for header in headers.chunks_exact(56) {
-        match u32_at(header, 0) {
-            1 => {
-                let end = u64_at(header, 8).saturating_add(u64_at(header, 32));
-                need = need.max(end);
+    for segment in segments.map_err(|()| damaged())? {
+        match segment.p_type.get(LE) {
+            elf::PT_LOAD => {
+                let size = segment.p_filesz.get(LE);
+                need = need.max(segment.p_offset.get(LE).saturating_add(size));
             }
-            3 => return Err(Error::new("this is an ordinary program, not a kernel")),
+            elf::PT_INTERP => return Err(Error::new("this is an ordinary program, not a kernel")),
             _ => {}
         }
     }
@@ -170,14 +176,14 @@ fn elf(architecture: &Architecture, file: &File, head: &[u8], len: u64) -> Resul
 
 fn machine_name(machine: u16) -> &'static str {
     match machine {
-        3 => "32-bit x86",
-        20 | 21 => "PowerPC",
-        22 => "s390",
-        40 => "32-bit ARM",
-        62 => "x86-64",
-        183 => "arm64",
-        243 => "RISC-V",
-        258 => "LoongArch",
+        elf::EM_386 => "32-bit x86",
+        elf::EM_PPC | elf::EM_PPC64 => "PowerPC",
+        elf::EM_S390 => "s390",
+        elf::EM_ARM => "32-bit ARM",
+        elf::EM_X86_64 => "x86-64",
+        elf::EM_AARCH64 => "arm64",
+        elf::EM_RISCV => "RISC-V",
+        elf::EM_LOONGARCH => "LoongArch",
         _ => "another architecture",
     }
 }
@@ -232,6 +238,7 @@ pub mod tests {
         let good = sample_elf();
         fails(&good[..good.len() - 1], "truncated");
         fails(&good[..70], "truncated");
+        fails(&good[..40], "damaged");
         let mut bad = good.clone();
         bad[4] = 1;
         fails(&bad, "32-bit");
