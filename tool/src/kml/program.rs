@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd;
+use object::elf;
 
 use super::{S_ISGID, S_ISUID, S_ISVTX, S_IWGRP, S_IWOTH, roots_own};
 use crate::error::{Error, IoContext, Result, io_text};
 use crate::ui::output::{printable, shown};
+use crate::units::bytes::bytes;
 
 const ANY_X: u32 = 0o111;
 const S_IXGRP: u32 = 0o010;
@@ -216,8 +218,6 @@ fn set_id(file: &Path, metadata: &Metadata, caller: Caller) -> Result<()> {
 fn image(file: &Path) -> Result<()> {
     const CLASS: usize = 4;
     const MACHINE: usize = 18;
-    const CLASS_64: u8 = 2;
-    const X86_64: u8 = 62;
     // What the kernel looks at.
     const HEAD: u64 = 256;
 
@@ -231,10 +231,10 @@ fn image(file: &Path) -> Result<()> {
     if !head.starts_with(b"\x7fELF") {
         return Err(not_trusted(file, "it is no ELF program").hint("name a program"));
     }
-    if head.get(CLASS) != Some(&CLASS_64) {
+    if head.get(CLASS) != Some(&elf::ELFCLASS64) {
         return Err(not_trusted(file, "it is a 32-bit program").hint("build it for x86-64"));
     }
-    if head.get(MACHINE..MACHINE + 2) != Some(&[X86_64, 0]) {
+    if bytes(&head, MACHINE) != Some(elf::EM_X86_64.to_le_bytes()) {
         return Err(not_trusted(file, "it is for another architecture").hint("build it for x86-64"));
     }
     Ok(())

@@ -11,7 +11,7 @@ use super::architecture::{Architecture, Without};
 pub static AARCH64: Architecture = Architecture {
     name: "arm64",
     name_with_article: "an arm64",
-    elf_machine: 183,
+    elf_machine: object::elf::EM_AARCH64,
     boots_elf: false,
     kernels: image::KERNELS,
     is_image: image::is_one,

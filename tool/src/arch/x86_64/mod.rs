@@ -10,7 +10,7 @@ use super::architecture::{Architecture, Without};
 pub static X86_64: Architecture = Architecture {
     name: "x86-64",
     name_with_article: "an x86-64",
-    elf_machine: 62,
+    elf_machine: object::elf::EM_X86_64,
     boots_elf: true,
     kernels: "a bzImage (/boot/vmlinuz-…) or an ELF vmlinux",
     is_image: image::is_one,
