@@ -20,7 +20,7 @@ from dataclasses import dataclass
 DOTS = "…"
 _FENCE = "```"
 _COMMENT = re.compile(r"<!-- transcript: (?P<source>[^\n]+?)(?: -->|\n(?P<hidden>.*?)-->)\n\Z", re.DOTALL)
-_COMMAND = re.compile(r"\s*((?P<where>host|partition)?# |\$ )(?P<words>\S.*)")
+_COMMAND = re.compile(r"\s*((host|partition)?# |\$ )(?P<words>\S.*)")
 _PROGRESS = re.compile(r"\[ *\d+\.\d+ s\] (?P<says>.*)")
 
 
@@ -91,25 +91,18 @@ def entries(lines: Sequence[str]) -> list[Entry]:
     return [Entry(lines[start], tuple(lines[start + 1 : end])) for start, end in zip(starts, ends, strict=False)]
 
 
-def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """Find fenced blocks: their first line, the one behind their last, and the language."""
-    begin: int | None = None
-    language = ""
-    for number, line in enumerate(lines):
-        if not line.startswith(_FENCE):
-            continue
-        if begin is None:
-            begin, language = number + 1, line.removeprefix(_FENCE)
-        else:
-            yield begin, number, language
-            begin = None
+def _fenced(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Find fenced blocks: their first line, and the one behind their last."""
+    fences = [number for number, line in enumerate(lines) if line.startswith(_FENCE)]
+    for begin, end in zip(fences[::2], fences[1::2], strict=False):
+        yield begin + 1, end
 
 
 def find(text: str) -> list[Block]:
     """Return the transcripts of a document; raises TranscriptError at one that does not say where it is from."""
     lines = text.split("\n")
     found = []
-    for begin, end, _language in _fenced(lines):
+    for begin, end in _fenced(lines):
         inside = tuple(lines[begin:end])
         before = "".join(f"{line}\n" for line in lines[: begin - 1])
         match = _COMMENT.search(before, max(0, before.rfind("<!--")))
@@ -131,13 +124,11 @@ def put(text: str, made: Sequence[tuple[Block, Sequence[str]]]) -> str:
 
 def shortened(old: Sequence[str], new: Sequence[str]) -> list[str]:
     """Leave out what was left out before: as many lines stay in front of the dots, and behind them."""
-    if DOTS not in (line.strip() for line in old):
+    before = next((number for number, line in enumerate(old) if line.strip() == DOTS), len(old))
+    after = len(old) - before - 1
+    if before == len(old) or len(new) <= before + after + 1:
         return list(new)
-    at = [line.strip() for line in old].index(DOTS)
-    before, after = at, len(old) - at - 1
-    if len(new) <= before + after + 1:
-        return list(new)
-    return [*new[:before], old[at], *new[len(new) - after :]]
+    return [*new[:before], old[before], *new[len(new) - after :]]
 
 
 def remade(block: Block, again: Callable[[Entry], Entry]) -> list[str]:
