@@ -9,6 +9,7 @@
 #include "layer.h"
 
 static struct layer_guest *guests_first;	/* the most urgent one */
+static u64 guests_looked;		/* when it was seen what is due */
 
 static u64 guests_here(void)
 {
@@ -216,6 +217,7 @@ struct layer_guest *layer_guests_look(void)
 	if (!g)
 		return NULL;
 	now = layer_arch_now();
+	guests_looked = now;
 	for (; g; g = g->next)
 		layer_rt_look(g, now);
 	for (g = guests_first; g && !layer_rt_ready(g, now); g = g->next)
@@ -239,6 +241,27 @@ u64 layer_guests_next(const struct layer_guest *next)
 			when = wakes;
 	}
 	return when + 1;
+}
+
+/**
+ * layer_guests_came() - has this deadline come since layer_guests_look()?
+ * @when: of layer_guests_next()
+ *
+ * Then it is quicker to look again than to set the timer.  One that had come before is not asked
+ * about again, so whoever looks again does not do so without end.
+ */
+int layer_guests_came(u64 when)
+{
+	return when > guests_looked && (s64)(layer_arch_now() - when) >= 0;
+}
+
+/**
+ * layer_guests_before() - is there a more urgent one than this?
+ * @g: on this core
+ */
+int layer_guests_before(const struct layer_guest *g)
+{
+	return guests_first != g;
 }
 
 /**

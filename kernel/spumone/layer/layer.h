@@ -134,8 +134,8 @@ struct layer_host {
 void layer_timer_own(int own);
 void layer_timer_fired(void);
 int layer_timer_due(void);
-void layer_timer_look(void);
-void layer_timer_look_rtos(struct layer_guest *next);
+int layer_timer_look(void);
+int layer_timer_look_rtos(struct layer_guest *next);
 
 /* tasks.c: who goes before an RTOS */
 int layer_tasks_any(void);
@@ -153,6 +153,8 @@ void layer_guests_send(u64 number);
 void layer_guests_receive(void);
 void layer_guests_priority(u64 number);
 int layer_guests_several(void);
+int layer_guests_came(u64 when);
+int layer_guests_before(const struct layer_guest *g);
 struct layer_guest *layer_guests_look(void);
 int layer_guests_any(void);
 u64 layer_guests_next(const struct layer_guest *next);

@@ -115,13 +115,19 @@ static void layer_timer_set(u64 deadline)
  * layer_timer_look() - do what is due, and set the timer for what comes next; Linux gets the core
  *
  * At each exit: a deadline may have changed, or have come.
+ *
+ * Return: 0: an RTOS's has come since all were looked at.  Nothing is set; look again.
  */
-void layer_timer_look(void)
+int layer_timer_look(void)
 {
 	u64 rt = layer_guests_next(NULL);
 
-	if (layer_timer_owned)
-		layer_timer_set(layer_timer_earlier(rt, layer_timer_hosts()));
+	if (!layer_timer_owned)
+		return 1;
+	if (layer_guests_came(rt))
+		return 0;
+	layer_timer_set(layer_timer_earlier(rt, layer_timer_hosts()));
+	return 1;
 }
 
 /**
@@ -129,14 +135,19 @@ void layer_timer_look(void)
  * @next: gets the core
  *
  * Linux's deadline is nobody's business, unless that may wake a task that is more urgent.
+ *
+ * Return: 0: as layer_timer_look(), a more urgent one's or the end of its budget.
  */
-void layer_timer_look_rtos(struct layer_guest *next)
+int layer_timer_look_rtos(struct layer_guest *next)
 {
 	u64 rt = layer_guests_next(next);
 
 	if (!layer_timer_owned)
-		return;
+		return 1;
+	if (layer_guests_before(next) && layer_guests_came(rt))
+		return 0;
 	if (layer_tasks_heard(next))
 		rt = layer_timer_earlier(rt, layer_timer_hosts());
 	layer_timer_set(rt);
+	return 1;
 }

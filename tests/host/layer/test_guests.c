@@ -66,6 +66,53 @@ static struct layer_rt *rt(unsigned int number)
 	return &layer_guest_pages[number].shared.rt;
 }
 
+/* It fires, and nobody looks yet. */
+static void forget_timer(void)
+{
+	core_ticks = 0;
+	layer_timer_fired();
+}
+
+/* A deadline comes while somebody else is about to get the core: the timer is not set for that first. */
+static void test_at_the_last_moment(void)
+{
+	u64 soon;
+
+	turns_reset();
+	soon = core_now + 1000;
+	begin(0, 90, 0, 0);
+	ask(soon);
+	halt();
+	begin(1, 10, 0, 0);
+	CHECK(has(1) && fires_at(soon));
+
+	turns_exit();
+	forget_timer();
+	CHECK(layer_guests_look() == core_guest(1));
+	core_now = soon;
+	CHECK(!layer_timer_look_rtos(core_guest(1)) && !core_ticks);
+	/* it is seen now, and the other one is not kept away by it again */
+	CHECK(layer_guests_look() == core_guest(0));
+	CHECK(layer_timer_look_rtos(core_guest(1)));
+	turns_go_on();
+	CHECK(has(0));
+
+	/* and if it is Linux */
+	soon = core_now + 1000;
+	ask(soon);
+	halt();
+	halt();
+	CHECK(!turns_rtos && fires_at(soon));
+	turns_exit();
+	forget_timer();
+	CHECK(!layer_guests_look() && layer_timer_look() && core_ticks);
+	forget_timer();
+	core_now = soon;
+	CHECK(!layer_timer_look() && !core_ticks);
+	turns_go_on();
+	CHECK(has(0));
+}
+
 static void test_priorities(void)
 {
 	turns_reset();
@@ -382,6 +429,7 @@ static void test_other_priorities(void)
 
 void test_guests(void)
 {
+	test_at_the_last_moment();
 	test_priorities();
 	test_deadlines();
 	test_budgets();

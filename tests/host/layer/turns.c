@@ -23,7 +23,8 @@ void turns_exit(void)
 		layer_budget_linux_left();
 }
 
-static void to_rtos(struct layer_guest *g)
+/* Each of the two: false if somebody's deadline has come meanwhile. */
+static bool to_rtos(struct layer_guest *g)
 {
 	int vector;
 
@@ -31,16 +32,18 @@ static void to_rtos(struct layer_guest *g)
 		layer_rt_enters(g, 0);
 	turns_rtos = true;
 	turns_guest = g;
-	layer_timer_look_rtos(g);
+	if (!layer_timer_look_rtos(g))
+		return false;
 	vector = layer_rt_take(g);
 	if (vector >= 0)
 		turns_taken |= 1ull << vector;
+	return true;
 }
 
-static void to_linux(void)
+static bool to_linux(void)
 {
 	turns_rtos = false;
-	layer_timer_look();
+	return layer_timer_look() && !layer_guests_look();
 }
 
 /* And now it is somebody else's. */
@@ -48,13 +51,9 @@ void turns_go_on(void)
 {
 	struct layer_guest *g;
 
-	g = layer_guests_look();
-	if (!g) {
-		to_linux();
+	do
 		g = layer_guests_look();
-	}
-	if (g)
-		to_rtos(g);
+	while (!(g ? to_rtos(g) : to_linux()));
 	if (!turns_rtos)
 		layer_rt_leaves();
 }

@@ -3,6 +3,7 @@
 #include "x86.h"
 
 static int next_serves;	/* Linux was let in before an RTOS to take an interrupt, and has not returned from it */
+static int next_late;	/* something came while Linux was about to get the core: it does not yet */
 
 /* An NMI that came meanwhile.  With something else on its way, layer_next_late_nmi() sees to it. */
 static noinline __cold void next_give_nmi(void)
@@ -27,6 +28,22 @@ noinline __cold void layer_next_late_nmi(void)
 	layer_nmi_pending = 0;
 }
 
+/*
+ * Has anything come meanwhile that changes whose turn it is?  So nobody waits for the whole
+ * pass, and what was raised in it, as Linux's tick, needs no exit of its own.
+ */
+static int next_look_around(void)
+{
+	layer_came = 0;
+	layer_window();
+	return layer_came;
+}
+
+static void next_set_timer(void)
+{
+	next_late = !layer_timer_look();
+}
+
 /* This core's own CPU of Linux's. */
 static void next_to_own(void)
 {
@@ -34,7 +51,11 @@ static void next_to_own(void)
 	layer_vcpu_switch(&layer_linux);
 	if (layer_nmi_pending)
 		next_give_nmi();
-	layer_timer_look();
+	/* to look at all of them was long, and to set the timer is */
+	if (layer_guests_several() && next_look_around())
+		next_late = 1;
+	else
+		next_set_timer();
 }
 
 /* Linux does not wait for an RTOS, if it can go elsewhere; it may also just have come back. */
@@ -62,13 +83,15 @@ static void next_to_rtos(struct layer_guest *g)
 		layer_vcpu_switch_rtos(&x->vcpu);
 }
 
-/* It has the core, and nothing that matters came meanwhile. */
-static void next_runs(struct layer_guest *g)
+/* It has the core, unless a more urgent one's deadline came meanwhile. */
+static int next_runs(struct layer_guest *g)
 {
 	layer_vectors_clear_way();
-	layer_timer_look_rtos(g);
+	if (!layer_timer_look_rtos(g))
+		return 0;
 	/* the last thing, for how late it is counts up to here */
 	layer_rtos_give(x86_guest(g));
+	return 1;
 }
 
 int layer_arch_own_pending(void)
@@ -89,7 +112,7 @@ static noinline __cold int next_to_host(void)
 	if (h) {
 		layer_vectors_clear_way();
 		layer_vcpu_switch(&x86_host(h)->vcpu);
-		layer_timer_look();
+		next_set_timer();
 		layer_host_give(x86_host(h), ready > 1);
 		return 1;
 	}
@@ -121,8 +144,8 @@ static noinline __cold void next_idle(void)
 {
 	layer_rt_leaves();
 	layer_vcpu_switch(&layer_nobody);
-	layer_timer_look();
-	if (!layer_hosts_woken()) {
+	next_set_timer();
+	if (!next_late && !layer_hosts_woken()) {
 		/* if Linux's own has gone, it does not end them */
 		layer_vectors_clear_way();
 		layer_idle();
@@ -130,21 +153,10 @@ static noinline __cold void next_idle(void)
 	layer_budget_linux_left();
 }
 
-/*
- * Has anything come meanwhile that changes whose turn it is?  So nobody waits for the whole
- * pass, and what was raised in it, as Linux's tick, needs no exit of its own.
- */
-static int next_look_around(void)
-{
-	layer_came = 0;
-	layer_window();
-	return layer_came;
-}
-
 /* Linux has the core, unless something comes at the last moment. */
 static int next_linux_runs(void)
 {
-	if (next_look_around() || layer_hosts_woken())
+	if (next_look_around() || next_late || layer_hosts_woken())
 		return 0;
 	layer_vectors_gather();
 	return !layer_came;
@@ -207,12 +219,11 @@ void layer_next(void)
 			next_to_rtos(g);
 			if (next_look_around())
 				continue;
-			next_runs(g);
-			return;
-		}
-		/* to look at all of them was long */
-		if (layer_guests_several() && next_look_around())
+			if (next_runs(g))
+				return;
+			layer_window();
 			continue;
+		}
 		if (layer_vectors_several()) {
 			layer_vectors_gather();
 			continue;
