@@ -7,6 +7,8 @@
  * be moved, and try.  One range is best for the partition; when there is none,
  * several smaller ones do.
  */
+#include <linux/bitmap.h>
+#include <linux/delay.h>
 #include <linux/gfp.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
@@ -62,11 +64,17 @@ static unsigned long memory_first_obstacle(struct zone *zone, unsigned long star
  */
 #define CHUNK_PFN	((unsigned long)SZ_4M >> PAGE_SHIFT)
 
+/* Somebody may hold a page for a moment; then the same chunk can be had soon after. */
+#define CHUNK_TRIES	5
+#define CHUNK_PAUSE_MS	2
+
 /* A part of a range, emptied by one of several workers. */
 struct part {
 	struct work_struct work;
 	unsigned long start, end;	/* pfn */
-	int ret;
+	unsigned long *taken;		/* a bit for each of its chunks */
+	bool all;			/* or only chunks with something in them */
+	int *failed;			/* of the whole range: no other part need go on */
 };
 
 static void memory_free(unsigned long start, unsigned long end)
@@ -80,54 +88,122 @@ static void memory_free(unsigned long start, unsigned long end)
 	}
 }
 
+static int memory_take_chunk(unsigned long start, unsigned long end)
+{
+	int ret, tries;
+
+	for (tries = 1; ; tries++) {
+		ret = alloc_contig_range(start, end, MIGRATE_MOVABLE, GFP_KERNEL | __GFP_NOWARN);
+		if (ret != -EBUSY || tries == CHUNK_TRIES)
+			return ret;
+		msleep(CHUNK_PAUSE_MS);
+	}
+}
+
+/* Nothing is in it that would have to be moved. */
+static bool memory_is_free(unsigned long start, unsigned long end)
+{
+	for (; start < end; start++)
+		if (page_count(pfn_to_page(start)))
+			return false;
+	return true;
+}
+
 static void memory_take_part(struct work_struct *work)
 {
 	struct part *part = container_of(work, struct part, work);
-	unsigned long at = part->start, count;
+	unsigned long at, end, chunk = 0;
+	int ret;
 
-	while (at < part->end) {
-		count = min(part->end - at, CHUNK_PFN);
-		part->ret = alloc_contig_range(at, at + count, MIGRATE_MOVABLE,
-					       GFP_KERNEL | __GFP_NOWARN);
-		if (part->ret) {
-			memory_free(part->start, at);
+	for (at = part->start; at < part->end; at = end, chunk++) {
+		end = min(at + CHUNK_PFN, part->end);
+		if (test_bit(chunk, part->taken) || (!part->all && memory_is_free(at, end)))
+			continue;
+		if (READ_ONCE(*part->failed))
+			return;
+		ret = memory_take_chunk(at, end);
+		if (ret) {
+			WRITE_ONCE(*part->failed, ret);
 			return;
 		}
-		at += count;
+		__set_bit(chunk, part->taken);
 		cond_resched();
 	}
 }
 
+static void memory_take_parts(struct part *part, unsigned int parts, bool all)
+{
+	unsigned int i;
+
+	for (i = 0; i < parts; i++) {
+		part[i].all = all;
+		queue_work(system_unbound_wq, &part[i].work);
+	}
+	for (i = 0; i < parts; i++)
+		flush_work(&part[i].work);
+}
+
+static void memory_free_part(const struct part *part)
+{
+	unsigned long at, end, chunk = 0;
+
+	for (at = part->start; at < part->end; at = end, chunk++) {
+		end = min(at + CHUNK_PFN, part->end);
+		if (test_bit(chunk, part->taken))
+			memory_free(at, end);
+	}
+}
+
 /*
- * alloc_contig_range() on all CPUs: most of its time goes into clearing the
- * pages (init_on_alloc).  Parts meet where no free block of the buddy allocator
- * can lie across, so that the workers do not get into each other's way.
+ * Parts meet where no free block of the buddy allocator can lie across, so that the workers do
+ * not get into each other's way.
  */
-static int memory_take_range(unsigned long start, unsigned long count)
+static int memory_divide(struct part *part, unsigned int parts, unsigned long start,
+			 unsigned long count, int *failed)
 {
 	unsigned long end = start + count, at = start;
-	unsigned int i, parts = clamp_t(unsigned long, count / PART_PFN, 1,
-					num_online_cpus());
-	struct part *part = kcalloc(parts, sizeof(*part), GFP_KERNEL);
-	int ret = 0;
+	unsigned int i;
 
-	if (!part)
-		return -ENOMEM;
 	for (i = 0; i < parts; i++) {
 		part[i].start = at;
 		at = i + 1 < parts ? ALIGN(start + count / parts * (i + 1), PART_ALIGN_PFN)
 				   : end;
 		part[i].end = at;
+		part[i].failed = failed;
+		part[i].taken = bitmap_zalloc(DIV_ROUND_UP(at - part[i].start, CHUNK_PFN),
+					      GFP_KERNEL);
+		if (!part[i].taken)
+			return -ENOMEM;
 		INIT_WORK(&part[i].work, memory_take_part);
-		queue_work(system_unbound_wq, &part[i].work);
 	}
-	for (i = 0; i < parts; i++) {
-		flush_work(&part[i].work);
-		ret = ret ?: part[i].ret;
+	return 0;
+}
+
+/*
+ * alloc_contig_range() on all CPUs: most of its time goes into clearing the
+ * pages (init_on_alloc).  What has something in it goes first, for only that
+ * can fail, and nothing has been cleared for nothing then.
+ */
+static int memory_take_range(unsigned long start, unsigned long count)
+{
+	unsigned int i, parts = clamp_t(unsigned long, count / PART_PFN, 1,
+					num_online_cpus());
+	struct part *part = kcalloc(parts, sizeof(*part), GFP_KERNEL);
+	int ret, failed = 0;
+
+	if (!part)
+		return -ENOMEM;
+	ret = memory_divide(part, parts, start, count, &failed);
+	if (!ret) {
+		memory_take_parts(part, parts, false);
+		if (!failed)
+			memory_take_parts(part, parts, true);
+		ret = failed;
+		for (i = 0; ret && i < parts; i++)
+			memory_free_part(&part[i]);
 	}
-	for (i = 0; ret && i < parts; i++)
-		if (!part[i].ret)
-			memory_free(part[i].start, part[i].end);
+	for (i = 0; i < parts; i++)
+		bitmap_free(part[i].taken);
 	kfree(part);
 	return ret;
 }
