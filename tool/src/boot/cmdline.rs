@@ -4,6 +4,10 @@
 use crate::abi::CMDLINE_LEN;
 use crate::arch::Architecture;
 
+/// Without it a kernel tests its ciphers while it boots, and a fifth of its instructions go into
+/// that.  It does so regardless with `fips=1`.
+const NO_SELF_TESTS: &str = "cryptomgr.notests";
+
 /// The rows of KLoader's own table: `REFUSED("name", "reason")`. It checks too and has
 /// the last word; the tool checks before anything is taken from the host.
 fn refused(
@@ -113,6 +117,9 @@ pub fn compose(user: &str, with_agent: bool) -> Result<String, String> {
     }
     if !parameters.iter().any(|p| p.name == "console") {
         words.push("console=ttyIKC0".into());
+    }
+    if !parameters.iter().any(|p| p.name == NO_SELF_TESTS) {
+        words.push(NO_SELF_TESTS.into());
     }
     for parameter in &parameters {
         if with_agent && parameter.name == "rdinit" {
@@ -234,15 +241,15 @@ mod tests {
     fn composing() {
         assert_eq!(
             compose("quiet", true).unwrap(),
-            "rdinit=/shimos/init console=ttyIKC0 quiet"
+            "rdinit=/shimos/init console=ttyIKC0 cryptomgr.notests quiet"
         );
         assert_eq!(
-            compose("rdinit=/bin/sh console=ttyS9 quiet", true).unwrap(),
-            "rdinit=/shimos/init SHIMOS_INIT=/bin/sh console=ttyS9 quiet"
+            compose("rdinit=/bin/sh console=ttyS9 cryptomgr.notests=0", true).unwrap(),
+            "rdinit=/shimos/init SHIMOS_INIT=/bin/sh console=ttyS9 cryptomgr.notests=0"
         );
         assert_eq!(
             compose("rdinit=/bin/sh", false).unwrap(),
-            "console=ttyIKC0 rdinit=/bin/sh"
+            "console=ttyIKC0 cryptomgr.notests rdinit=/bin/sh"
         );
         assert!(has_agent(&compose("", true).unwrap()));
         assert!(!has_agent(&compose("", false).unwrap()));
