@@ -67,9 +67,10 @@ def shared(header: str, text: str) -> Iterator[Contract]:
             yield Contract(name, header, text.count("\n", 0, start) + 1, function=not structure)
 
 
-def documented(text: str) -> set[str]:
-    """Return the names that kernel-doc comments of a file explain."""
-    return {match["structure"] or match["function"] for match in _DOC.finditer(text)}
+def documented(text: str) -> tuple[set[str], set[str]]:
+    """Return the names of the structures and of the functions that kernel-doc comments of a file explain."""
+    found = list(_DOC.finditer(text))
+    return {m["structure"] for m in found if m["structure"]}, {m["function"] for m in found if m["function"]}
 
 
 def _part(path: str) -> str:
@@ -78,13 +79,13 @@ def _part(path: str) -> str:
 
 def undocumented(files: Mapping[str, str]) -> list[Contract]:
     """List what headers share and no file of the same part explains; any may explain what kernel/include has."""
-    known: dict[str, set[str]] = {}
+    # A part, whether a function is meant, and a name: a structure and a function may have the same.
+    known: set[tuple[str, bool, str]] = set()
     for path, text in files.items():
-        names = documented(text)
-        known.setdefault(_part(path), set()).update(names)
-        known.setdefault("include", set()).update(names)
+        for function, names in enumerate(documented(text)):
+            known |= {(part, bool(function), name) for name in names for part in (_part(path), "include")}
     headers = (path for path in files if path.endswith(".h"))
-    return [c for path in headers for c in shared(path, files[path]) if c.name not in known[_part(path)]]
+    return [c for path in headers for c in shared(path, files[path]) if (_part(path), c.function, c.name) not in known]
 
 
 def complaints(files: Mapping[str, str], beside_members: Collection[str] = BESIDE_MEMBERS) -> list[str]:

@@ -14,7 +14,14 @@ static const struct partition_kind *const partition_kinds[] = {
 	[SHIMOS_KIND_RT] = &kind_rt,
 };
 
-/* NULL: there is none. */
+/**
+ * partition_kind() - find a kind by its number
+ * @kind: an enum shimos_kind; may be another number
+ *
+ * Context: any.
+ *
+ * Return: the kind; NULL: there is none of that number.
+ */
 const struct partition_kind *partition_kind(u32 kind)
 {
 	return kind < ARRAY_SIZE(partition_kinds) ? partition_kinds[kind] : NULL;

@@ -68,8 +68,8 @@ def test_a_header_shares_functions_and_structures() -> None:
 
 
 def test_only_kernel_doc_explains() -> None:
-    assert contracts.documented(_HEADER) == {"x_thing"}
-    assert contracts.documented(_SOURCE) == {"x_plain"}
+    assert contracts.documented(_HEADER) == ({"x_thing"}, set())
+    assert contracts.documented(_SOURCE) == (set(), {"x_plain"})
 
 
 def test_what_nobody_explains_is_told() -> None:
@@ -79,6 +79,18 @@ def test_what_nobody_explains_is_told() -> None:
         "kernel/x/x.h:23: x_callback",
         "kernel/x/x.h:26: x_inline",
     ]
+
+
+@pytest.mark.parametrize(
+    ("comment", "told"), [("struct x_ring - a ring", "x.h:4: x_ring"), ("x_ring() - ring", "x.h:1: x_ring")]
+)
+def test_a_function_is_not_explained_by_a_structure_of_its_name(comment: str, told: str) -> None:
+    files = {
+        "kernel/x/x.h": "struct x_ring {\n\tint size;\n};\nint x_ring(void);\n",
+        "kernel/x/x.c": f"/**\n * {comment}\n */\n",
+    }
+    (only,) = contracts.complaints(files, ())
+    assert told in only
 
 
 @pytest.mark.parametrize(("header", "told"), [("kernel/x/x.h", True), ("kernel/include/x.h", False)])
