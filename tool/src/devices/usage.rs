@@ -1,7 +1,8 @@
 //! Who uses a block device of this kernel, for the words after "it is in use".
 
 use super::Status;
-use crate::system::{Block, Number, System};
+use crate::system::{Number, System, mounts};
+use crate::ui::output::printable;
 
 /// Tell who uses it: "/dev/vdb1 is mounted on /home; …", or `None` if nobody is found.
 pub fn of(system: &System, number: Number, shared: &[Status]) -> Option<String> {
@@ -14,15 +15,16 @@ pub fn of(system: &System, number: Number, shared: &[Status]) -> Option<String> 
     } else {
         family.push(whole);
     }
-    let mounts = system.read("proc/self/mountinfo").unwrap_or_default();
-    let swaps = system.read("proc/swaps").unwrap_or_default();
+    let mounts = mounts::mounts(system);
     let mut uses = Vec::new();
     for member in &family {
         let name = member.name();
-        if let Some(place) = mounted_on(&mounts, member) {
+        // One place is enough to tell.
+        if let Some(mount) = mounts.iter().find(|m| m.is_on(Some(member.number), &name)) {
+            let place = printable(&mount.place);
             uses.push(format!("/dev/{name} is mounted on {place}"));
         }
-        if is_swap(&swaps, &name) {
+        if mounts::is_swap(system, &name) {
             uses.push(format!("/dev/{name} is swap space"));
         }
         for holder in member.holders() {
@@ -46,34 +48,6 @@ pub fn is_it(status: &Status, number: Number) -> bool {
     status.kind == super::Kind::Disk
         && u64::from(status.major) == number.major
         && u64::from(status.minor) == number.minor
-}
-
-/// Where it is mounted: the first place. File systems on several devices have a
-/// number of their own, but name one of the devices.
-fn mounted_on(mountinfo: &str, block: &Block) -> Option<String> {
-    let node = format!("/dev/{}", block.name());
-    mountinfo.lines().find_map(|line| {
-        let (mount, filesystem) = line.split_once(" - ")?;
-        let mut fields = mount.split(' ').skip(2);
-        let number = Number::parse(fields.next()?)?;
-        let place = fields.nth(1)?;
-        let source = filesystem.split(' ').nth(1)?;
-        (number == block.number || source == node).then(|| unescaped(place))
-    })
-}
-
-fn is_swap(swaps: &str, name: &str) -> bool {
-    let mut paths = swaps
-        .lines()
-        .filter_map(|line| line.split_whitespace().next());
-    paths.any(|path| path.strip_prefix("/dev/") == Some(name))
-}
-
-/// mountinfo writes a space as `\040`.
-fn unescaped(text: &str) -> String {
-    text.replace("\\040", " ")
-        .replace("\\011", "\t")
-        .replace("\\134", "\\")
 }
 
 #[cfg(test)]

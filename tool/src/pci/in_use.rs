@@ -9,6 +9,8 @@ use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
 use crate::error::{Error, Result};
+use crate::system::{Number, System, mounts};
+use crate::ui::output::printable;
 use crate::units::pci_address::Address;
 
 /// Check that nothing uses a device. `directory` is the device's in sysfs.
@@ -32,18 +34,15 @@ fn check_disks(root: &Path, directory: &Path, refuse: Refuse<'_>) -> Result<()> 
             .hint("there is no way to do that"));
     }
     if let Some((disk, place)) = mounts.first() {
-        return Err(
-            refuse(format!("{disk} is mounted on {place}")).hint(format!("try: umount {place}"))
-        );
+        let place = printable(place);
+        return Err(refuse(format!("{disk} is mounted on {place}"))
+            .hint(format!("try: umount {}", shell_word(&place))));
     }
-    let swaps = read(&root.join("proc/swaps"));
-    for disk in &disks {
-        let path = format!("/dev/{disk}");
-        if swaps.lines().any(|l| l.split(' ').next() == Some(&path)) {
-            return Err(
-                refuse(format!("the host swaps to {disk}")).hint(format!("try: swapoff {path}"))
-            );
-        }
+    let system = System::at(root);
+    if let Some(disk) = disks.iter().find(|disk| mounts::is_swap(&system, disk)) {
+        return Err(
+            refuse(format!("the host swaps to {disk}")).hint(format!("try: swapoff /dev/{disk}"))
+        );
     }
     for disk in &disks {
         if let Some(holder) = names(&class(root, disk).join("holders")).first() {
@@ -111,26 +110,23 @@ fn with_holders(root: &Path, disks: BTreeSet<String>) -> BTreeSet<String> {
 
 /// Which of the disks are mounted where.
 fn mounts_of(root: &Path, disks: &BTreeSet<String>) -> Vec<(String, String)> {
-    let table = read(&root.join("proc/self/mountinfo"));
+    let all = mounts::mounts(&System::at(root));
     let mut found = Vec::new();
     for disk in disks {
-        let number = read(&class(root, disk).join("dev")).trim().to_owned();
-        for line in table.lines() {
-            let words: Vec<&str> = line.split(' ').collect();
-            let (Some(device), Some(place)) = (words.get(2), words.get(4)) else {
-                continue;
-            };
-            // Some file systems have numbers of their own, but name the disk.
-            let source = words
-                .iter()
-                .position(|w| *w == "-")
-                .and_then(|at| words.get(at + 2));
-            if *device == number || source.is_some_and(|s| *s == format!("/dev/{disk}")) {
-                found.push((disk.clone(), (*place).to_owned()));
-            }
-        }
+        let number = Number::parse(&read(&class(root, disk).join("dev")));
+        let its = all.iter().filter(|mount| mount.is_on(number, disk));
+        found.extend(its.map(|mount| (disk.clone(), mount.place.clone())));
     }
     found
+}
+
+/// A path that a shell takes for one word, so that a hint can be copied.
+fn shell_word(path: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@%,".contains(c);
+    match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    }
 }
 
 /// The kernel lets nobody open exclusively what a file system or the like has.
@@ -229,6 +225,11 @@ mod tests {
         assert_eq!(
             refusal(&tree).unwrap(),
             "nvme0n1p1 is mounted on /srv (try: umount /srv)"
+        );
+        mount(&tree, "259:1", "/my\\040\\134disk's", "/dev/root");
+        assert_eq!(
+            refusal(&tree).unwrap(),
+            r"nvme0n1p1 is mounted on /my \disk's (try: umount '/my \disk'\''s')"
         );
         mount(&tree, "0:40", "/srv", "/dev/nvme0n1");
         assert!(refusal(&tree).unwrap().contains("nvme0n1 is mounted"));

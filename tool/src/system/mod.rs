@@ -3,6 +3,7 @@
 
 pub mod host;
 pub mod kernel_log;
+pub mod mounts;
 pub mod smt;
 
 use std::fs;
