@@ -19,7 +19,7 @@ use crate::system::System;
 use crate::system::host::Host;
 use crate::ui::check::{self, Check, Verdict};
 use crate::ui::output;
-use crate::units::size;
+use crate::units::{count, size};
 
 #[derive(Serialize)]
 struct Report {
@@ -54,11 +54,17 @@ pub fn run(args: &cli::Json) -> Result<()> {
 fn text(checks: &[Check]) -> String {
     let mut lines = check::lines(checks);
     lines.push(String::new());
-    let count = |v| check::count(checks, v);
-    lines.push(match (count(Verdict::Fail), count(Verdict::Warn)) {
+    let number = |v| check::count(checks, v);
+    lines.push(match (number(Verdict::Fail), number(Verdict::Warn)) {
         (0, 0) => "This machine is ready.".into(),
-        (0, n) => format!("This machine is ready; {n} things to know."),
-        (n, _) => format!("Not ready: {n} things are missing."),
+        (0, n) => format!(
+            "This machine is ready; {} to know.",
+            count::of(n, "thing", "things")
+        ),
+        (n, _) => format!(
+            "Not ready: {} missing.",
+            count::of(n, "thing is", "things are")
+        ),
     });
     lines.join("\n")
 }
@@ -156,9 +162,9 @@ fn judge(info: &Info) -> Check {
     Check::ok(
         NAME,
         format!(
-            "ABI version {}, {} partitions, at least {} each",
+            "ABI version {}, {}, at least {} each",
             info.version,
-            info.partitions,
+            count::of(info.partitions, "partition", "partitions"),
             size::show(info.memory_min)
         ),
     )

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::ikc::echo::Echo;
 use crate::ikc::latency::{Latency, Summary};
 use crate::ui::{interrupt, output};
-use crate::units::size;
+use crate::units::{count, size};
 
 /// Messages between two looks at whether the peer sleeps.
 const BATCH: u32 = 32;
@@ -109,8 +109,12 @@ impl Report {
             return Ok(());
         }
         Err(Error::new(format!(
-            "'{}' counted {} messages with {} bytes, sent were {} with {}",
-            self.peer, self.arrived, self.arrived_bytes, self.messages, self.bytes
+            "'{}' counted {} with {}, sent were {} with {}",
+            self.peer,
+            count::of(self.arrived, "message", "messages"),
+            count::of(self.arrived_bytes, "byte", "bytes"),
+            self.messages,
+            self.bytes
         ))
         .hint("messages must not get lost: please report it"))
     }
@@ -118,20 +122,20 @@ impl Report {
 
 fn text(r: &Report) -> String {
     let mut text = format!(
-        "{}: {} messages of {} bytes in {:.2} s\n\
+        "{}: {} of {} in {:.2} s\n\
          throughput: {:.0} messages/s, {}/s\n\
-         doorbells:  {} rung ({:.6} per message), {} saved, ring full {} times\n\
+         doorbells:  {} rung ({:.6} per message), {} saved, ring full {}\n\
          arrived:    {}",
         r.peer,
-        r.messages,
-        r.size,
+        count::of(r.messages, "message", "messages"),
+        count::of(r.size, "byte", "bytes"),
         r.seconds,
         r.messages_per_second,
         size::show(r.bytes_per_second as u64),
         r.doorbells,
         r.doorbells_per_message,
         r.doorbells_saved,
-        r.full,
+        count::times(r.full),
         match r.arrived() {
             Ok(()) => "all of them".into(),
             Err(_) => format!("{}", r.arrived),

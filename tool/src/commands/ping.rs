@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::ikc::echo::Echo;
 use crate::ikc::latency::{self, Latency, Summary};
 use crate::ui::{interrupt, output};
-use crate::units::duration;
+use crate::units::{count, duration};
 
 const SIGINT: i32 = 2;
 
@@ -34,9 +34,9 @@ pub fn run(args: &cli::Ping) -> Result<()> {
     let lines = !args.json && !args.interval.is_zero();
     if !args.json {
         output::line(format_args!(
-            "pinging {}: {} bytes, channel {}",
+            "pinging {}: {}, channel {}",
             args.name,
-            args.size,
+            count::of(args.size, "byte", "bytes"),
             echo.channel()
         ))?;
     }
@@ -111,8 +111,8 @@ fn by_ctrl_c(error: Error) -> Result<()> {
 fn line(args: &cli::Ping, number: u64, time: Option<Duration>) -> String {
     match time {
         Some(time) => format!(
-            "{} bytes from {}: seq={number} time={}",
-            args.size,
+            "{} from {}: seq={number} time={}",
+            count::of(args.size, "byte", "bytes"),
             args.name,
             latency::short(time)
         ),

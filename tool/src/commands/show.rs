@@ -19,7 +19,7 @@ use crate::partition::{self, Cause, Device, Kind, State, Status};
 use crate::pci;
 use crate::ui::output::{self, printable};
 use crate::ui::refusal::OrRefuse;
-use crate::units::{duration, size};
+use crate::units::{count, duration, size};
 
 /// Print all that is known of a partition, or the map of the machine, which needs no KLoader.
 pub fn run(args: &cli::Show) -> Result<()> {
@@ -123,8 +123,7 @@ fn section(title: &str, table: &str) -> String {
 fn protection(status: &Status) -> String {
     match status.faults {
         0 => "yes".into(),
-        1 => "yes; the host went astray once".into(),
-        faults => format!("yes; the host went astray {faults} times"),
+        faults => format!("yes; the host went astray {}", count::times(faults)),
     }
 }
 
@@ -132,27 +131,26 @@ fn protection(status: &Status) -> String {
 fn guarding(status: &Status) -> String {
     let strayed = match status.faults {
         0 => String::new(),
-        1 => "; it went astray once".into(),
-        faults => format!("; it went astray {faults} times"),
+        faults => format!("; it went astray {}", count::times(faults)),
     };
-    format!("yes; left {} times{strayed}", status.exits)
+    format!("yes; left {}{strayed}", count::times(status.exits))
 }
 
 /// Whom it watches, how far it has come, and what it found.
 fn watching(s: &Status) -> String {
     let mut text = format!(
-        "{}, {} pages, {} rounds",
-        s.watch, s.watch_pages, s.watch_rounds
+        "{}, {}, {}",
+        s.watch,
+        count::of(s.watch_pages, "page", "pages"),
+        count::of(s.watch_rounds, "round", "rounds")
     );
     if s.watch_found != 0 {
-        let times: String = match s.watch_found {
-            1 => "once".into(),
-            times => format!("{times} times"),
-        };
+        let times = count::times(s.watch_found);
         text.push_str(&format!("; found one changed {times}"));
     }
     if s.watch_nonsense != 0 {
-        text.push_str(&format!("; {} senseless reports", s.watch_nonsense));
+        let reports = count::of(s.watch_nonsense, "senseless report", "senseless reports");
+        text.push_str(&format!("; {reports}"));
     }
     text
 }
@@ -241,10 +239,7 @@ fn text(s: &Status, watchers: &[&Status]) -> String {
         );
         row("command line", printable(&s.cmdline));
     }
-    row(
-        "started",
-        format!("{} times", s.starts).replace("1 times", "once"),
-    );
+    row("started", count::times(s.starts));
     if s.uptime_ns != 0 {
         row("uptime", duration::short(Duration::from_nanos(s.uptime_ns)));
     }
@@ -347,6 +342,8 @@ mod tests {
         let mut status = fake::status("web");
         assert!(!text(&status, &[]).contains("guarded"));
         status.guarded = true;
+        status.exits = 1;
+        assert!(text(&status, &[]).contains(" yes; left once\n"));
         status.exits = 42;
         for (faults, words) in [
             (0, "yes; left 42 times"),
@@ -414,6 +411,14 @@ mod tests {
             !text(&status, &[]).contains("watches") && !text(&status, &[]).contains("on change")
         );
         status.watch = "ctl".into();
+        status.watch_pages = 1;
+        status.watch_rounds = 1;
+        status.watch_found = 1;
+        status.watch_nonsense = 1;
+        let line = "ctl, 1 page, 1 round; found one changed once; 1 senseless report\n";
+        assert!(text(&status, &[]).contains(line));
+        status.watch_found = 0;
+        status.watch_nonsense = 0;
         status.watch_pages = 18;
         status.watch_rounds = 7;
         let shown = text(&status, &[]);

@@ -16,6 +16,7 @@ use crate::kml::program::{self, Caller, NotRun};
 use crate::kml::{self, caller};
 use crate::system::System;
 use crate::ui::output::{self, printable};
+use crate::units::count;
 
 /// Become the program, in kernel mode; returns only if that failed.
 pub fn run(args: &cli::TrustRun) -> Result<()> {
@@ -133,14 +134,17 @@ fn text(status: &Status) -> String {
         (
             "now",
             format!(
-                "{} processes, {} threads",
-                known.processes.len(),
-                known.threads
+                "{}, {}",
+                count::of(known.processes.len(), "process", "processes"),
+                count::of(known.threads, "thread", "threads")
             ),
         ),
         (
             "trusted",
-            format!("{} programs since the module was loaded", known.trusted),
+            format!(
+                "{} since the module was loaded",
+                count::of(known.trusted, "program", "programs")
+            ),
         ),
         ("refused", refused),
         (
@@ -153,8 +157,14 @@ fn text(status: &Status) -> String {
         (
             "set right",
             format!(
-                "{} returns to user mode, {} page table entries, {} stale translations",
-                known.promotions, known.fixes, known.retries
+                "{}, {}, {}",
+                count::of(
+                    known.promotions,
+                    "return to user mode",
+                    "returns to user mode"
+                ),
+                count::of(known.fixes, "page table entry", "page table entries"),
+                count::of(known.retries, "stale translation", "stale translations")
             ),
         ),
     ]
@@ -210,11 +220,11 @@ mod tests {
             text(&known()).lines().collect::<Vec<_>>(),
             [
                 "directory     /trusted",
-                "now           1 processes, 4 threads",
+                "now           1 process, 4 threads",
                 "trusted       12 programs since the module was loaded",
                 "refused       1, the last one su: the program gives its caller more rights",
                 "system calls  1000 by SYSCALL, 2000 by direct call",
-                "set right     3 returns to user mode, 2 page table entries, 1 stale translations",
+                "set right     3 returns to user mode, 2 page table entries, 1 stale translation",
                 "",
                 "PID  THREADS  COMMAND",
                 "70   4        /trusted/db \\x1b[1m",

@@ -2,7 +2,7 @@
 
 use super::{Kind, Status};
 use crate::ui::output::{self, printable};
-use crate::units::size;
+use crate::units::{count, size};
 
 /// Write all of them as a table.
 pub fn table(list: &[Status]) -> String {
@@ -82,7 +82,7 @@ fn remark(s: &Status) -> String {
         remarks.push(printable(&s.problem));
     }
     if s.counters.errors != 0 {
-        remarks.push(format!("{} errors", s.counters.errors));
+        remarks.push(count::of(s.counters.errors, "error", "errors"));
     }
     remarks.join(", ")
 }

@@ -6,7 +6,7 @@ use shimos_ikc::{Area, Device, Kernel, Queue, State};
 
 use crate::error::Result;
 use crate::ui::output::{self, printable};
-use crate::units::size;
+use crate::units::{count, size};
 
 /// The kernels, queues and area of this moment.
 pub struct View {
@@ -185,20 +185,30 @@ impl View {
     pub fn area_text(&self) -> String {
         let area = &self.area;
         let mut text = format!(
-            "{}, {} used in {} blocks",
+            "{}, {} used in {}",
             size::show(area.bytes),
             size::show(area.used),
-            area.blocks
+            count::of(area.blocks, "block", "blocks")
         );
-        for (count, what) in [
-            (area.failed, "allocations failed"),
-            (area.too_large, "asked for too much"),
-            (area.double_free, "double frees refused"),
-            (area.foreign_free, "foreign frees refused"),
-            (area.reclaimed, "blocks taken back from dead kernels"),
+        for (number, noun, nouns, what) in [
+            (area.failed, "allocation", "allocations", "failed"),
+            (area.too_large, "request", "requests", "for too much"),
+            (area.double_free, "double free", "double frees", "refused"),
+            (
+                area.foreign_free,
+                "foreign free",
+                "foreign frees",
+                "refused",
+            ),
+            (
+                area.reclaimed,
+                "block",
+                "blocks",
+                "taken back from dead kernels",
+            ),
         ] {
-            if count != 0 {
-                text.push_str(&format!(", {count} {what}"));
+            if number != 0 {
+                text.push_str(&format!(", {} {what}", count::of(number, noun, nouns)));
             }
         }
         text

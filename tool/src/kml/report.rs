@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::MODULE;
 use crate::ui::check::{self, Check, Verdict};
+use crate::units::count;
 
 /// The doctor's lines about kernel mode, and what they come to.
 #[derive(Debug, Serialize)]
@@ -32,8 +33,12 @@ impl Report {
                 "Programs cannot run in kernel mode here.".into()
             }
             (false, _) => format!(
-                "Programs cannot run in kernel mode: {} things are against it.",
-                check::count(&self.checks, Verdict::Fail)
+                "Programs cannot run in kernel mode: {} against it.",
+                count::of(
+                    check::count(&self.checks, Verdict::Fail),
+                    "thing is",
+                    "things are"
+                )
             ),
         });
         lines.join("\n")

@@ -2,6 +2,7 @@
 
 pub mod budget;
 pub mod bytes;
+pub mod count;
 pub mod cpulist;
 pub mod duration;
 pub mod memory_file;

@@ -10,6 +10,7 @@ use plotters::style::register_font;
 use super::distribution::{self, Bucket};
 use crate::error::{Error, Result};
 use crate::partition::RtLatency;
+use crate::units::count;
 
 const SIZE: (u32, u32) = (960, 540);
 const FONT: &str = "sans-serif";
@@ -90,8 +91,8 @@ fn draw<B: DrawingBackend>(
 fn title(name: &str, late: &RtLatency) -> String {
     let ns = |cycles| distribution::ns(late, cycles);
     format!(
-        "{name}: {} interrupts of its timer, {} to {} ns late",
-        late.count,
+        "{name}: {} of its timer, {} to {} ns late",
+        count::of(late.count, "interrupt", "interrupts"),
         ns(late.min),
         ns(late.max)
     )

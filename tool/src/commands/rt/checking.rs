@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::partition::{Device, RtCheck};
 use crate::ui::output;
 use crate::ui::refusal::OrRefuse;
+use crate::units::count;
 
 /// Print whether a program's memory is as it was loaded; an error if it is not.
 pub fn run(device: &dyn Device, args: &cli::RtCheck) -> Result<()> {
@@ -16,8 +17,9 @@ pub fn run(device: &dyn Device, args: &cli::RtCheck) -> Result<()> {
         output::json(&report(&args.name, check))?;
     } else if intact(check) {
         output::line(format_args!(
-            "{}: {} pages, and its image, are as they were loaded",
-            args.name, check.pages
+            "{}: {}, and its image, are as they were loaded",
+            args.name,
+            count::of(check.pages, "page", "pages")
         ))?;
     }
     match intact(check) {
@@ -44,7 +46,12 @@ fn changed(name: &str, check: RtCheck) -> Error {
     let what = match changed {
         0 => "the copy of its image, kept for another start, is not as it was loaded".into(),
         _ => format!(
-            "{changed} of {pages} pages are not as they were loaded, the first at {:#x}",
+            "{changed} of {} {} loaded, the first at {:#x}",
+            count::of(pages, "page", "pages"),
+            match changed {
+                1 => "is not as it was",
+                _ => "are not as they were",
+            },
             check.first
         ),
     };
@@ -96,6 +103,12 @@ mod tests {
         let error = changed("ctl", check).to_string();
         assert!(error.contains("2 of 7 pages are not as they were loaded, the first at 0x101000"));
         assert_eq!(report("ctl", check).first, Some(0x101000));
+        check.changed = 1;
+        let error = changed("ctl", check).to_string();
+        assert!(
+            error.contains("1 of 7 pages is not as it was loaded"),
+            "{error}"
+        );
         check.changed = 0;
         check.image_changed = true;
         assert!(!intact(check));

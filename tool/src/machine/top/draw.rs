@@ -14,7 +14,7 @@ use crate::machine::model::Machine;
 use crate::machine::picture::look::Look;
 use crate::machine::picture::map::{History, Map};
 use crate::machine::rates::{self, Row, Sort};
-use crate::units::duration;
+use crate::units::{count, duration};
 
 const KEYS: &str = "q quit   up/down choose   left/right or s sort   r reverse";
 
@@ -148,8 +148,7 @@ impl View {
     fn title(&self) -> String {
         let kernels = match self.rows.len() {
             0 => "no other kernels".into(),
-            1 => "1 kernel".to_string(),
-            n => format!("{n} kernels"),
+            n => count::of(n, "kernel", "kernels"),
         };
         format!(
             "shimos top: {kernels}, every {}",
