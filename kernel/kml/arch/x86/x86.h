@@ -76,7 +76,7 @@ extern unsigned long kml_fast[];
 extern unsigned long kml_fast_count;
 extern unsigned long kml_exit_function;
 
-/* gates.S */
+/* gates.S, guards.S */
 extern char kml_stubs[], kml_nmi[], kml_debug[], kml_machine_check[];
 extern unsigned long kml_stock[256], kml_direct[256];
 
