@@ -32,7 +32,7 @@ class Kernel:
     shell: Shell
 
     def command(self, text: str, timeout: float = 300) -> None:
-        """Give the module a command; see tests/modules/shimos_ikc_test.c."""
+        """Give the module a command; see tests/modules/ikc_test/main.c."""
         self.shell.run(f"echo {text} >{PROC}", timeout)
 
     def results(self) -> dict[str, int]:
