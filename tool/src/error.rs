@@ -135,6 +135,15 @@ pub mod tests {
         }
     }
 
+    /// What a user reads in each of these cases, under a name for it, for a snapshot.
+    pub fn failures<T>(cases: impl IntoIterator<Item = (&'static str, Result<T>)>) -> String {
+        let line = |(case, result): (&str, Result<T>)| match result {
+            Ok(_) => format!("{case}: no error"),
+            Err(error) => format!("{case}:\n    {}", told(&error)),
+        };
+        cases.into_iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
     /// What a user reads who writes each of these, for a snapshot.
     pub fn errors<T>(given: &[&str], read: impl Fn(&str) -> Result<T, String>) -> String {
         let line = |text: &&str| match read(text) {

@@ -192,6 +192,7 @@ fn machine_name(machine: u16) -> &'static str {
 pub mod tests {
     use super::*;
     use crate::arch::{AARCH64, X86_64, aarch64, x86_64};
+    use crate::error::tests::failures;
     use std::io::Write;
 
     pub fn put(image: &mut [u8], at: usize, data: &[u8]) {
@@ -232,57 +233,65 @@ pub mod tests {
         assert_eq!(image.version, "6.12.1-x");
     }
 
+    /// What is said of a file, by a name that is the same in each run.
+    fn said(architecture: &Architecture, image: &[u8]) -> Result<()> {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("vmlinux");
+        std::fs::write(&path, image).unwrap();
+        match open_as(architecture, &path) {
+            Ok(_) => Ok(()),
+            Err(Error::Failed { message, hint }) => Err(Error::Failed {
+                message: message.replace(path.to_str().unwrap(), "vmlinux"),
+                hint,
+            }),
+            Err(other) => Err(other),
+        }
+    }
+
     #[test]
     fn damaged_elf_files() {
-        let fails = |image: &[u8], word| fails(&X86_64, image, word);
         let good = sample_elf();
-        fails(&good[..good.len() - 1], "truncated");
-        fails(&good[..70], "truncated");
-        fails(&good[..40], "damaged");
-        let mut bad = good.clone();
-        bad[4] = 1;
-        fails(&bad, "32-bit");
-        let mut bad = good.clone();
-        bad[18] = 183;
-        fails(&bad, "arm64");
-        let mut bad = good.clone();
-        bad[64] = 3;
-        fails(&bad, "ordinary program");
-        let mut bad = good.clone();
-        bad[56] = 0;
-        fails(&bad, "no program headers");
-        let mut bad = good.clone();
-        bad[0x4000] = b'l';
-        fails(&bad, "no \"Linux version\"");
-        let mut bad = good;
-        put(&mut bad, 32, &u64::MAX.to_le_bytes());
-        fails(&bad, "truncated");
+        let with = |at: usize, data: &[u8]| {
+            let mut bad = good.clone();
+            put(&mut bad, at, data);
+            said(&X86_64, &bad)
+        };
+        let text = failures([
+            (
+                "its last byte missing",
+                said(&X86_64, &good[..good.len() - 1]),
+            ),
+            ("cut in its program headers", said(&X86_64, &good[..70])),
+            ("cut in its header", said(&X86_64, &good[..40])),
+            ("another class", with(4, &[1])),
+            ("no class", with(4, &[9])),
+            ("another machine", with(18, &[183])),
+            ("an interpreter", with(64, &[3])),
+            ("no program headers", with(56, &[0])),
+            ("no version", with(0x4000, b"l")),
+            ("program headers nowhere", with(32, &u64::MAX.to_le_bytes())),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
     fn other_files() {
-        let fails = |image: &[u8], word| fails(&X86_64, image, word);
-        fails(b"", "empty");
-        fails(b"hello", "not a Linux kernel");
-        fails(b"#!/bin/sh\n", "script");
-        fails(b"\x1f\x8b\x08", "gzip");
-        fails(b"070701", "cpio");
-        fails(b"MZ and nothing else", "EFI program");
+        let said = |image: &[u8]| said(&X86_64, image);
         let mut zboot = vec![0u8; 0x100];
         put(&mut zboot, 4, b"zimg");
-        fails(&zboot, "zboot");
-        assert!(
-            open(Path::new("/"))
-                .unwrap_err()
-                .to_string()
-                .contains("regular")
-        );
-        assert!(
-            open(Path::new("/nonexistent"))
-                .unwrap_err()
-                .to_string()
-                .contains("No such file")
-        );
+        let open = |path: &str| open(Path::new(path)).map(|_| ());
+        let text = failures([
+            ("nothing", said(b"")),
+            ("text", said(b"hello")),
+            ("a script", said(b"#!/bin/sh\n")),
+            ("gzip", said(b"\x1f\x8b\x08")),
+            ("cpio", said(b"070701")),
+            ("EFI", said(b"MZ and nothing else")),
+            ("zboot", said(&zboot)),
+            ("a directory", open("/")),
+            ("no file", open("/nonexistent")),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
@@ -291,12 +300,16 @@ pub mod tests {
             x86_64::image::tests::sample(),
             aarch64::image::tests::sample(),
         );
-        fails(&X86_64, &arm64, "this is an arm64 kernel, not an x86-64 k");
-        fails(&AARCH64, &x86, "this is an x86-64 kernel, not an arm64 k");
         let mut elf = sample_elf();
-        fails(&AARCH64, &elf, "for x86-64, not for arm64");
+        let foreign = said(&AARCH64, &elf);
         elf[18] = 183;
-        fails(&AARCH64, &elf, "an arm64 kernel cannot be started");
+        let text = failures([
+            ("arm64 on x86-64", said(&X86_64, &arm64)),
+            ("x86-64 on arm64", said(&AARCH64, &x86)),
+            ("ELF of x86-64 on arm64", foreign),
+            ("ELF of arm64 on arm64", said(&AARCH64, &elf)),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     /// Whatever a file contains: an answer, never a panic.

@@ -182,6 +182,7 @@ fn shortened(text: &str, most: usize) -> String {
 mod tests {
     use super::super::fake;
     use super::*;
+    use crate::error::tests::{errors, failures, told};
     use crate::system;
 
     const VDB: Number = Number {
@@ -189,29 +190,15 @@ mod tests {
         minor: 16,
     };
 
-    fn words(error: &Error) -> String {
-        let Error::Failed { message, hint } = error else {
-            panic!()
-        };
-        format!("{message} | {}", hint.clone().unwrap_or_default())
-    }
-
-    fn refused(text: &str) -> String {
-        let system = System::real();
-        let spec = spec::disk(text).unwrap();
-        words(&Disk::open(&system, &spec, &[]).unwrap_err())
-    }
-
     #[test]
     fn paths_that_are_no_disks() {
-        let text = refused("/nonexistent/vdc");
-        assert!(
-            text.starts_with("cannot share '/nonexistent/vdc': No such file"),
-            "{text}"
-        );
-        assert!(text.contains("lsblk"));
-        assert!(refused("/proc").contains("it is a directory"));
-        assert!(refused("/dev/null").contains("it is a character device"));
+        let system = System::real();
+        let open = |text: &str| {
+            let spec = spec::disk(text).unwrap();
+            Disk::open(&system, &spec, &[]).map_err(|error| told(&error))
+        };
+        let text = errors(&["/nonexistent/vdc", "/proc", "/dev/null"], open);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
@@ -221,12 +208,13 @@ mod tests {
         fs::write(&path, [0; 512]).unwrap();
         std::os::unix::fs::symlink(&path, work.path().join("b")).unwrap();
         let spec = |name: &str| spec::disk(work.path().join(name).to_str().unwrap()).unwrap();
-        let text = words(&no_doubles(&[spec("a.img"), spec("a.img")]).unwrap_err());
-        assert!(text.contains("is given twice"), "{text}");
-        let text = words(&no_doubles(&[spec("a.img"), spec("b")]).unwrap_err());
-        assert!(text.contains("are the same disk"), "{text}");
-        assert_eq!(no_doubles(&[spec("a.img")]), Ok(()));
-        assert!(no_doubles(&[spec("none")]).is_err());
+        let text = failures([
+            ("one path", no_doubles(&[spec("a.img"), spec("a.img")])),
+            ("two paths", no_doubles(&[spec("a.img"), spec("b")])),
+            ("no such file", no_doubles(&[spec("none")])),
+            ("once", no_doubles(&[spec("a.img")])),
+        ]);
+        insta::assert_snapshot!(text.replace(work.path().to_str().unwrap(), "/srv"));
     }
 
     #[test]
@@ -234,18 +222,21 @@ mod tests {
         let spec = |text: &str| spec::disk(text).unwrap();
         let (work, system) = system::example(&[]);
         assert_eq!(fit(&system, &spec("/dev/vdb"), VDB), Ok(()));
-        let text = words(&fit(&system, &spec("/dev/vdb,size=1M"), VDB).unwrap_err());
-        assert!(text.contains("size= is for files"), "{text}");
+        let sized = fit(&system, &spec("/dev/vdb,size=1M"), VDB);
         let vdb = work.path().join("sys/devices/pci/block/vdb");
         fs::write(vdb.join("ro"), "1\n").unwrap();
-        let text = words(&fit(&system, &spec("/dev/vdb"), VDB).unwrap_err());
-        assert!(text.contains("/dev/vdb,ro"), "{text}");
+        let read_only = fit(&system, &spec("/dev/vdb"), VDB);
         assert_eq!(fit(&system, &spec("/dev/vdb,ro"), VDB), Ok(()));
         fs::write(vdb.join("size"), "0\n").unwrap();
-        let text = words(&fit(&system, &spec("/dev/vdb,ro"), VDB).unwrap_err());
-        assert!(text.contains("no medium"), "{text}");
+        let empty = fit(&system, &spec("/dev/vdb,ro"), VDB);
         let none = Number { major: 1, minor: 1 };
-        assert!(fit(&system, &spec("/dev/vdb"), none).is_err());
+        let text = failures([
+            ("with a size", sized),
+            ("it can only be read", read_only),
+            ("it has no size", empty),
+            ("there is none", fit(&system, &spec("/dev/vdb"), none)),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
@@ -254,7 +245,14 @@ mod tests {
         let mut other = fake::disk(3, "db", "/dev/vdb");
         let ro = spec::disk("/dev/vdb,ro").unwrap();
         assert!(!all_only_read(&ro, VDB, &[other.clone()]));
-        assert!(words(&in_use(&system, VDB, &[other.clone()])).contains("'db' has /dev/vdb"));
+        let text = failures::<()>([
+            (
+                "by another kernel",
+                Err(in_use(&system, VDB, &[other.clone()])),
+            ),
+            ("by nobody knows whom", Err(in_use(&system, VDB, &[]))),
+        ]);
+        insta::assert_snapshot!(text);
         other.read_only = true;
         assert!(all_only_read(&ro, VDB, &[other.clone()]));
         assert!(!all_only_read(&ro, VDB, &[]));
@@ -263,7 +261,6 @@ mod tests {
             VDB,
             &[other]
         ));
-        assert!(words(&in_use(&system, VDB, &[])).contains("claimed"));
     }
 
     #[test]

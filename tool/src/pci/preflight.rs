@@ -227,20 +227,17 @@ fn in_mcfg(table: &[u8], address: Address) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::failures;
     use crate::pci::tree::Tree;
     use crate::units::pci_address::parse;
 
-    fn refusal(tree: &Tree, devices: &[&str]) -> (String, String) {
+    fn given(tree: &Tree, devices: &[&str]) -> Result<()> {
         let devices: Vec<Address> = devices.iter().map(|d| parse(d).unwrap()).collect();
-        match check(tree.root(), &devices) {
-            Err(Error::Failed { message, hint }) => (message, hint.unwrap_or_default()),
-            other => panic!("{other:?}"),
-        }
+        check(tree.root(), &devices)
     }
 
     fn fine(tree: &Tree, devices: &[&str]) -> bool {
-        let devices: Vec<Address> = devices.iter().map(|d| parse(d).unwrap()).collect();
-        check(tree.root(), &devices).is_ok()
+        given(tree, devices).is_ok()
     }
 
     #[test]
@@ -249,26 +246,27 @@ mod tests {
         tree.endpoint("0000:01:00.0", "0x010802");
         assert!(fine(&tree, &["01:00.0"]));
         assert_eq!(candidates(tree.root()), [parse("01:00.0").unwrap()]);
-        assert!(refusal(&tree, &["01:00.0", "01:00.0"]).0.contains("twice"));
-        let (message, hint) = refusal(&tree, &["02:00.0"]);
-        assert_eq!(message, "there is no PCI device 0000:02:00.0");
-        assert!(hint.contains("lspci"));
+        let text = failures([
+            ("twice", given(&tree, &["01:00.0", "01:00.0"])),
+            ("not there", given(&tree, &["02:00.0"])),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
     fn kinds_that_cannot_be_given() {
         let tree = Tree::new();
         tree.endpoint("0000:01:00.0", "0x010802");
-        assert!(refusal(&tree, &["00:01.0"]).0.contains("is a bridge"));
+        let bridge = given(&tree, &["00:01.0"]);
         tree.write("0000:01:00.0", "sriov_numvfs", "2\n");
-        let (message, hint) = refusal(&tree, &["01:00.0"]);
-        assert!(message.contains("SR-IOV") && hint.contains("sriov_numvfs"));
+        let whole = given(&tree, &["01:00.0"]);
         tree.write("0000:01:00.0", "physfn", "");
-        assert!(
-            refusal(&tree, &["01:00.0"])
-                .0
-                .contains("virtual function (SR-IOV) and")
-        );
+        let text = failures([
+            ("a bridge", bridge),
+            ("with virtual functions", whole),
+            ("a virtual function", given(&tree, &["01:00.0"])),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
@@ -276,13 +274,15 @@ mod tests {
         let tree = Tree::new();
         tree.endpoint("0000:01:00.0", "0x020000");
         tree.endpoint("0000:01:00.1", "0x020000");
-        let (message, hint) = refusal(&tree, &["01:00.0"]);
-        assert!(message.ends_with("would see 0000:01:00.1 on the same bus"));
-        assert_eq!(hint, "give all of them: --pci 0000:01:00.1");
+        let alone = given(&tree, &["01:00.0"]);
         assert!(fine(&tree, &["01:00.0", "01:00.1"]));
         assert!(candidates(tree.root()).is_empty());
         tree.on_root_bus("0000:00:1f.2", "0x010601");
-        assert!(refusal(&tree, &["00:1f.2"]).0.contains("root bus"));
+        let text = failures([
+            ("without its neighbour", alone),
+            ("on the root bus", given(&tree, &["00:1f.2"])),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
@@ -290,15 +290,13 @@ mod tests {
         let tree = Tree::new();
         tree.endpoint("0000:01:00.0", "0x010802");
         tree.driver("0000:01:00.0", "shimos-pci");
-        assert!(
-            refusal(&tree, &["01:00.0"])
-                .0
-                .ends_with("a partition has it")
-        );
+        let somebody = given(&tree, &["01:00.0"]);
         tree.file("sys/class/shimos/web/pci", "0000:01:00.0\n");
-        let (message, hint) = refusal(&tree, &["01:00.0"]);
-        assert!(message.contains("'web' has it"), "{message}");
-        assert_eq!(hint, "try: shimos rm web");
+        let text = failures([
+            ("one without a name", somebody),
+            ("one with a name", given(&tree, &["01:00.0"])),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
@@ -309,7 +307,7 @@ mod tests {
         tree.bytes("0000:01:00.0", "config", &space[..64]);
         assert!(fine(&tree, &["01:00.0"]), "not root: nothing is known");
         tree.bytes("0000:01:00.0", "config", &space);
-        assert!(refusal(&tree, &["01:00.0"]).0.contains("MSI-X"));
+        let no_interrupts = given(&tree, &["01:00.0"]);
         // two capabilities, the second one points at itself
         space[6] = 0x10;
         space[0x34] = 0x40;
@@ -320,10 +318,14 @@ mod tests {
         tree.write("0000:01:00.0", "iommu_group/type", "identity\n");
         assert!(fine(&tree, &["01:00.0"]));
         tree.write("0000:01:00.0", "iommu_group/type", "DMA-FQ\n");
-        let (message, hint) = refusal(&tree, &["01:00.0"]);
-        assert!(message.contains("DMA-FQ") && hint.contains("iommu=pt"));
+        let translated = given(&tree, &["01:00.0"]);
         tree.file("sys/firmware/acpi/tables/MCFG", "nothing");
-        assert!(refusal(&tree, &["01:00.0"]).0.contains("MCFG"));
+        let text = failures([
+            ("no MSI", no_interrupts),
+            ("behind an IOMMU", translated),
+            ("no table", given(&tree, &["01:00.0"])),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
