@@ -57,6 +57,9 @@ fn scaled(number: &str, shift: u32) -> Result<u64, &'static str> {
 
 /// Write `bytes` for people: `1 GiB`, `1.5 GiB`, `700 KiB`.
 pub fn show(bytes: u64) -> String {
+    if bytes == 1 {
+        return "1 byte".into();
+    }
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut unit = 0;
     while unit + 1 < UNITS.len() && bytes >> (10 * (unit + 1)) != 0 {
@@ -125,6 +128,7 @@ mod tests {
         assert_eq!(show(3 << 29), "1.5 GiB");
         assert_eq!(show(512 << 20), "512 MiB");
         assert_eq!(show(17), "17 bytes");
+        assert_eq!(show(1), "1 byte");
         assert_eq!(show(0), "0 bytes");
         assert_eq!(show(u64::MAX), "16777216.0 TiB");
     }
