@@ -263,6 +263,7 @@ fn script(file: &Path, line: &[u8]) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::tests::{errors, failures, told};
     use std::os::unix::fs::{PermissionsExt, chown};
 
     const ROOT: Caller = Caller { uid: 0, gid: 0 };
@@ -299,57 +300,49 @@ mod tests {
         let good = put(&b, "tool", b"", 0o755);
         put(&a, "data", b"", 0o644);
         let path = std::env::join_paths([&a, &b]).unwrap();
-        let find =
-            |name: &str| find(name.as_ref(), &path).map_err(|e| (e.code, e.error.to_string()));
+        let find = |name: &str| {
+            let found = find(name.as_ref(), &path);
+            found.map_err(|e| format!("exit code {}: {}", e.code, told(&e.error)))
+        };
         assert_eq!(find("tool"), Ok(good.clone()));
         assert_eq!(find(good.to_str().unwrap()), Ok(good.clone()));
         let below = good.join("x");
-        for (name, code, words) in [
-            ("data", 126, "is not executable"),
-            ("dir", 126, "is a directory"),
-            ("none", 127, "no program 'none'"),
-            ("/no/where", 127, "No such file"),
-            (below.to_str().unwrap(), 127, "Not a directory"),
-            ("/dev/null", 126, "device"),
-            ("", 127, "empty"),
-        ] {
-            let (found, text) = find(name).unwrap_err();
-            assert_eq!(found, code, "{name}: {text}");
-            assert!(text.contains(words), "{name}: {text}");
-        }
+        let below = below.to_str().unwrap();
+        let names = ["data", "dir", "none", "/no/where", below, "/dev/null", ""];
+        let text = errors(&names, find);
+        insta::assert_snapshot!(text.replace(work.path().to_str().unwrap(), "/usr"));
     }
 
     #[test]
     fn kinds_of_files() {
         let work = tempfile::tempdir().unwrap();
-        for (name, data, word) in [
-            ("i386", elf(1, 3), "32-bit"),
-            ("x32", elf(1, 62), "32-bit"),
-            ("arm", elf(2, 183), "another architecture"),
-            ("text", b"hello".to_vec(), "no ELF"),
-            ("short", b"\x7fELF\x02".to_vec(), "another architecture"),
-            ("empty", Vec::new(), "no ELF"),
-        ] {
-            let file = put(work.path(), name, &data, 0o755);
-            assert!(parts(image(&file)).0.contains(word), "{name}");
-        }
+        let said = |data: &[u8]| image(&put(work.path(), "program", data, 0o755));
+        let text = failures([
+            ("i386", said(&elf(1, 3))),
+            ("x32", said(&elf(1, 62))),
+            ("arm", said(&elf(2, 183))),
+            ("text", said(b"hello")),
+            ("short", said(b"\x7fELF\x02")),
+            ("empty", said(b"")),
+        ]);
+        insta::assert_snapshot!(text.replace(work.path().to_str().unwrap(), "/trusted"));
         assert_eq!(image(&put(work.path(), "good", &elf(2, 62), 0o755)), Ok(()));
     }
 
     #[test]
     fn scripts_name_what_would_run() {
         let work = tempfile::tempdir().unwrap();
-        for (line, wanted) in [
-            ("#!/bin/sh -e\nexit\n", "/bin/sh"),
-            ("#! /usr/bin/env python3\n", "python3"),
-            ("#!/usr/bin/env -S A=b perl -w\n", "perl"),
-            ("#!", "its interpreter"),
-        ] {
+        let lines = [
+            "#!/bin/sh -e\nexit\n",
+            "#! /usr/bin/env python3\n",
+            "#!/usr/bin/env -S A=b perl -w\n",
+            "#!",
+        ];
+        let text = errors(&lines, |line| {
             let file = put(work.path(), "script", line.as_bytes(), 0o755);
-            let (message, hint) = parts(image(&file));
-            assert!(message.ends_with(&format!("is {wanted}")), "{message}");
-            assert!(hint.contains(&format!("run {wanted} /")), "{hint}");
-        }
+            image(&file).map_err(|error| told(&error))
+        });
+        insta::assert_snapshot!(text.replace(work.path().to_str().unwrap(), "/trusted"));
     }
 
     #[test]
