@@ -245,7 +245,9 @@ fn script(file: &Path, line: &[u8]) -> Error {
     let line = line.split(|b| *b == b'\n').next().unwrap_or_default();
     let line = printable(&String::from_utf8_lossy(line));
     let mut words = line.split_whitespace();
-    let mut interpreter = words.next().unwrap_or("its interpreter");
+    let Some(mut interpreter) = words.next() else {
+        return not_trusted(file, "it is a script that names no interpreter").hint("name a program");
+    };
     // env only looks for another one, and hands nothing on.
     if interpreter.ends_with("/env") {
         let named = words.find(|w| !w.starts_with('-') && !w.contains('='));
