@@ -99,6 +99,11 @@ int layer_vcpu_give_nmi(struct x86_vcpu *v)
 	return 0;
 }
 
+int layer_vcpu_returns(const struct x86_vcpu *v)
+{
+	return 0;
+}
+
 void layer_vcpu_ends_nmi(struct x86_vcpu *v)
 {
 	MUST(0);

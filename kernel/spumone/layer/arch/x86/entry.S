@@ -11,6 +11,7 @@
 #define LAYER_CS	8
 #define LAYER_DS	16
 #define FLAGS_IF	0x200
+#define VECTOR_NMI	2
 #define LAYER_STACK	16384
 
 	.text
@@ -95,13 +96,18 @@ layer_window:
 	clgi
 	ret
 
-/* One that is pending already ends it at once: none is let in before the HLT. */
+/*
+ * One that is pending already ends it at once: none is let in before the HLT.  But an NMI may be,
+ * and its IRETQ would let in others then, so it goes on behind the HLT.
+ */
 	.globl	layer_idle
 layer_idle:
 	cli
 	stgi
 	sti
+.Lhalt:
 	hlt
+.Lawake:
 	clgi
 	ret
 
@@ -117,7 +123,11 @@ layer_stubs:
 	pushq	$0
 	.endif
 	pushq	$vector
+	.if	vector == VECTOR_NMI
+	jmp	.Lnmi
+	.else
 	jmp	.Linterrupt
+	.endif
 	vector = vector + 1
 	.endr
 
@@ -133,6 +143,22 @@ layer_stubs:
 	test	%eax, %eax
 	jz	1f
 	andl	$~FLAGS_IF, 24(%rsp)		/* no other one comes into this window */
+1:	add	$8, %rsp
+	iretq
+
+.Lnmi:
+	pop	%rdi
+	mov	(%rsp), %rsi
+	mov	8(%rsp), %rdx
+	call	layer_interrupt
+	lea	layer_idle(%rip), %rax
+	cmp	%rax, 8(%rsp)
+	jb	1f
+	lea	.Lhalt(%rip), %rax
+	cmp	%rax, 8(%rsp)
+	ja	1f
+	lea	.Lawake(%rip), %rax
+	mov	%rax, 8(%rsp)
 1:	add	$8, %rsp
 	iretq
 

@@ -350,6 +350,15 @@ void layer_host_exit(struct x86_host *x)
 		host_stepped(x);
 }
 
+/* It is left as soon as it has interrupts enabled. */
+static void host_tell(struct svm_control *c)
+{
+	c->interrupt_vector = X86_TOP_CLASS * 16;
+	c->interrupt = SVM_V_MASKING | SVM_V_IRQ | SVM_V_IGNORE_TPR |
+		       X86_TOP_CLASS << SVM_V_PRIORITY_SHIFT;
+	c->intercept_3 |= SVM_3_VINTR;
+}
+
 /**
  * layer_host_give() - before it runs: an interrupt, if there is one
  * @x: visits, and gets the core
@@ -364,12 +373,16 @@ void layer_host_give(struct x86_host *x, int shares)
 		c->intercept_3 |= SVM_3_PAUSE;
 	else
 		c->intercept_3 &= ~SVM_3_PAUSE;
+	c->intercept_3 &= ~SVM_3_VINTR;
 	if (x->step_at)
 		return;
 	/* pairs with layer_host_nmi(); one that comes meanwhile is the same one */
 	if (LAYER_READ(x->nmi) && layer_vcpu_give_nmi(&x->vcpu)) {
 		__atomic_store_n(&x->nmi, 0, __ATOMIC_RELAXED);
 		layer_host_pages[x->h.home].shared.counts.nmis++;
+	} else if (LAYER_READ(x->nmi) && layer_vcpu_returns(&x->vcpu)) {
+		host_tell(c);
+		return;
 	}
 	vector = layer_lapic_pending(x);
 	if (vector < 0)

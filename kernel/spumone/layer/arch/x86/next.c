@@ -8,8 +8,11 @@ static int next_late;	/* something came while Linux was about to get the core: i
 /* An NMI that came meanwhile.  With something else on its way, layer_next_late_nmi() sees to it. */
 static noinline __cold void next_give_nmi(void)
 {
-	if (!layer_vcpu_give_nmi(&layer_linux))
+	if (!layer_vcpu_give_nmi(&layer_linux)) {
+		if (layer_vcpu_returns(&layer_linux))
+			layer_vectors_tell();
 		return;
+	}
 	layer_nmi_pending = 0;
 	layer_counts()->nmis++;
 }

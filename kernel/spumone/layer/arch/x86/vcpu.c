@@ -128,7 +128,7 @@ int layer_vcpu_give_nmi(struct x86_vcpu *v)
 {
 	struct svm_control *c = &v->vmcb->control;
 
-	if (c->event & SVM_EVENT_VALID || c->intercept_3 & SVM_3_IRET)
+	if (c->event & SVM_EVENT_VALID || c->intercept_3 & SVM_3_IRET || layer_vcpu_returns(v))
 		return 0;
 	c->event = SVM_EVENT_VALID | SVM_EVENT_NMI | X86_EXCEPTION_NMI;
 	c->intercept_3 |= SVM_3_IRET;
@@ -139,11 +139,27 @@ int layer_vcpu_give_nmi(struct x86_vcpu *v)
  * layer_vcpu_ends_nmi() - it returns from an NMI, or from something within one
  * @v: has the core
  *
- * That also lets the next one in.
+ * That also lets the next one in, but not before the IRET.  An NMI's frame is always at the same
+ * place, so one that came to the IRET would have it return to itself, for ever.
  */
 void layer_vcpu_ends_nmi(struct x86_vcpu *v)
 {
 	v->vmcb->control.intercept_3 &= ~SVM_3_IRET;
+	v->returns_at = v->vmcb->save.rip;
+	v->returns_stack = v->vmcb->save.rsp;
+}
+
+/**
+ * layer_vcpu_returns() - is it about to run the IRET that it was left for?
+ * @v: one of Linux's
+ *
+ * Then who has an NMI for it gives it at its next exit, and sees to it that there is one.
+ */
+int layer_vcpu_returns(const struct x86_vcpu *v)
+{
+	const struct svm_save *save = &v->vmcb->save;
+
+	return save->rip == v->returns_at && save->rsp == v->returns_stack;
 }
 
 /**

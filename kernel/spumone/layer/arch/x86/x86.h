@@ -47,6 +47,7 @@ struct x86_vcpu {
 	struct x86_state *state;
 	struct x86_guest *guest;
 	struct x86_host *host;
+	u64 returns_at, returns_stack;
 };
 
 /* Behind the image, as layer_coming: the local APIC, and a struct x86_guest for each RTOS. */
@@ -224,6 +225,7 @@ void layer_vcpu_hold(int wait);
 void layer_vcpu_priority(u32 priority);
 int layer_vcpu_give_nmi(struct x86_vcpu *v);
 void layer_vcpu_ends_nmi(struct x86_vcpu *v);
+int layer_vcpu_returns(const struct x86_vcpu *v);
 void layer_vcpu_inject(struct x86_vcpu *vcpu, u32 vector, int has_error);
 
 /* rtos.c: an RTOS's turn */
