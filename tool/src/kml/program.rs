@@ -246,7 +246,8 @@ fn script(file: &Path, line: &[u8]) -> Error {
     let line = printable(&String::from_utf8_lossy(line));
     let mut words = line.split_whitespace();
     let Some(mut interpreter) = words.next() else {
-        return not_trusted(file, "it is a script that names no interpreter").hint("name a program");
+        return not_trusted(file, "it is a script that names no interpreter")
+            .hint("name a program");
     };
     // env only looks for another one, and hands nothing on.
     if interpreter.ends_with("/env") {
