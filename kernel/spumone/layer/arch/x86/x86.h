@@ -39,6 +39,8 @@ struct x86_host;
  * @state: what neither has, if it is Linux's
  * @guest: it is an RTOS
  * @host: it is a CPU of Linux's that visits this core
+ * @returns_at: address of the last IRET that it was left for
+ * @returns_stack: and its stack there
  */
 struct x86_vcpu {
 	struct x86_registers registers;
