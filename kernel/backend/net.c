@@ -92,7 +92,7 @@ static void net_stop(struct backend *b)
 	cancel_work_sync(&port->control);
 	for (i = 0; i < port->usable; i++) {
 		/* nobody but itself starts it now */
-		del_timer_sync(&port->pair[i].stall);
+		timer_delete_sync(&port->pair[i].stall);
 		napi_disable(&port->pair[i].napi);
 	}
 	for (i = 0; i < port->usable; i++)

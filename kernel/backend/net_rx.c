@@ -130,7 +130,7 @@ static int net_pop_room(struct net_pair *pair, u32 need)
 /* The queue has been stopped for long: give the user up until there is room. */
 void net_stall(struct timer_list *timer)
 {
-	struct net_pair *pair = from_timer(pair, timer, stall);
+	struct net_pair *pair = container_of(timer, struct net_pair, stall);
 	unsigned long end = READ_ONCE(pair->stopped_at) + STALL;
 
 	if (!netif_tx_queue_stopped(net_queue_of(pair)))

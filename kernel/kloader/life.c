@@ -11,6 +11,7 @@
 #include <linux/rculist.h>
 #include <linux/sched/signal.h>
 #include <linux/smp.h>
+#include <shimos/compat.h>
 #include <shimos/ikc.h>
 
 #include "kloader.h"
@@ -480,8 +481,7 @@ void life_bell_moved(u64 place)
 void life_init(struct partition *p)
 {
 	INIT_WORK(&p->work, life_work);
-	hrtimer_init(&p->watch, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	p->watch.function = life_watch;
+	compat_hrtimer_setup(&p->watch, life_watch, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 }
 
 /**

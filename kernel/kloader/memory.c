@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <linux/sort.h>
 #include <linux/workqueue.h>
+#include <shimos/compat.h>
 
 #include "kloader.h"
 
@@ -36,7 +37,7 @@ static bool memory_may_move(struct page *page)
 		return false;
 	if (!page_count(page))
 		return true;			/* free, or part of a larger one */
-	return PageLRU(page) || __PageMovable(page);
+	return PageLRU(page) || compat_page_movable(page);
 }
 
 /* First pfn in [start, end) that stands in the way, or end. */

@@ -109,7 +109,7 @@ void rest_end(unsigned int cpu)
 
 	if (!r->thread)
 		return;
-	del_timer_sync(&r->timer);
+	timer_delete_sync(&r->timer);
 	kthread_stop(r->thread);
 	r->thread = NULL;
 }

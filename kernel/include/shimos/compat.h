@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between the kernels we support (6.1 and 6.12), in one place.
+ * Every difference between the kernels we support (6.1, 6.12 and 7.3), in one place.
+ * What only assembly or only x86 knows is in compat_asm.h and compat_x86.h.
  */
 #ifndef _SHIMOS_COMPAT_H
 #define _SHIMOS_COMPAT_H
@@ -9,9 +10,12 @@
 #include <linux/device.h>
 #include <linux/eventfd.h>
 #include <linux/file.h>
+#include <linux/hrtimer.h>
+#include <linux/irq.h>
 #include <linux/kmsg_dump.h>
 #include <linux/memremap.h>
 #include <linux/mm.h>
+#include <linux/page-flags.h>
 #include <linux/syscore_ops.h>
 #include <linux/version.h>
 
@@ -205,6 +209,36 @@ static inline void compat_unregister_syscore_ops(struct syscore_ops *ops)
 	unregister_syscore_ops(syscore_ops)
 #endif
 
+/* a timer gets its function where everything else is set since 6.13; 6.15 has no other way */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define compat_hrtimer_setup(timer, callback, clock, mode)	do {	\
+	struct hrtimer *timer_ = (timer);				\
+									\
+	hrtimer_init(timer_, clock, mode);				\
+	timer_->function = (callback);					\
+} while (0)
+#else
+#define compat_hrtimer_setup(timer, callback, clock, mode)	\
+	hrtimer_setup(timer, callback, clock, mode)
+#endif
+
+/*
+ * The first move of an interrupt to another CPU waited until it happened, unless this was
+ * set; since 6.15 it is the other way round, and a chip says so if it must wait.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+#define compat_irq_move_at_once(irq)	irq_set_status_flags(irq, IRQ_MOVE_PCNTXT)
+#else
+#define compat_irq_move_at_once(irq)	((void)(irq))
+#endif
+
+/* pages that a driver can move say so by their type since 6.17 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define compat_page_movable(page)	__PageMovable(page)
+#else
+#define compat_page_movable(page)	page_has_movable_ops(page)
+#endif
+
 /* the dump callback got a detail structure in 6.12 */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define COMPAT_KMSG_DUMP_ARGS \
@@ -214,6 +248,13 @@ static inline void compat_unregister_syscore_ops(struct syscore_ops *ops)
 #define COMPAT_KMSG_DUMP_ARGS \
 	struct kmsg_dumper *dumper, struct kmsg_dump_detail *detail
 #define COMPAT_KMSG_DUMP_REASON	(detail->reason)
+#endif
+
+/* whether a device may go offline: a member in 6.12, a flag in 7.3 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
+#define compat_keep_online(dev, keep)	((dev)->offline_disabled = (keep))
+#else
+#define compat_keep_online(dev, keep)	dev_assign_offline_disabled(dev, keep)
 #endif
 
 /* the driver override moved from struct pci_dev to struct device; see kloader/Kbuild */

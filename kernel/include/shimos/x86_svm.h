@@ -7,7 +7,7 @@
 #include <linux/cc_platform.h>
 #include <linux/errno.h>
 #include <asm/cpufeature.h>
-#include <asm/msr.h>
+#include <shimos/compat_x86.h>
 #include <shimos/complaint.h>
 
 #define SHIMOS_VM_CR_DISABLED	BIT(4)	/* SVMDIS in MSR_VM_CR */
@@ -32,7 +32,7 @@ static inline int shimos_svm_check(unsigned int cpu, struct complaint *c)
 	if (cc_platform_has(CC_ATTR_MEM_ENCRYPT))
 		return shimos_refuse(c, -ENODEV,
 				     "this kernel encrypts its memory (SME), which is not supported yet: boot it with mem_encrypt=off");
-	if (rdmsrl_safe_on_cpu(cpu, MSR_VM_CR, &vm_cr) || vm_cr & SHIMOS_VM_CR_DISABLED)
+	if (compat_rdmsrq_safe_on_cpu(cpu, MSR_VM_CR, &vm_cr) || vm_cr & SHIMOS_VM_CR_DISABLED)
 		return shimos_refuse(c, -EPERM,
 				     "the firmware has locked SVM: switch it on in the firmware's settings");
 	return 0;

@@ -16,6 +16,7 @@
 #include <asm/i8259.h>
 #include <asm/irqdomain.h>
 #include <asm/smp.h>
+#include <shimos/compat.h>
 #include <shimos/layer_abi.h>
 #include <shimos/x86_icr.h>
 
@@ -59,8 +60,7 @@ static int x86_bell_alloc(struct irq_domain *domain, unsigned int virq,
 	/* one at a time: x86_bell_add() */
 	irq_domain_set_info(domain, virq, x86_bell_count, &x86_bell_chip, NULL,
 			    handle_edge_irq, NULL, "edge");
-	/* else the first move waits for an interrupt to happen */
-	irq_set_status_flags(virq, IRQ_MOVE_PCNTXT);
+	compat_irq_move_at_once(virq);
 	return 0;
 }
 

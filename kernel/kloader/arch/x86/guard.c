@@ -11,6 +11,7 @@
 #include <asm/desc_defs.h>
 #include <asm/msr.h>
 #include <asm/processor-flags.h>
+#include <shimos/compat_x86.h>
 #include <shimos/x86_svm.h>
 
 #include "../../arch.h"
@@ -159,10 +160,10 @@ static void x86_guard_forget(void *arg)
 	u64 place;
 	u32 i;
 
-	rdmsrl(MSR_VM_HSAVE_PA, place);
+	compat_rdmsrq(MSR_VM_HSAVE_PA, place);
 	for (i = 0; i < g->cpu_count; i++)
 		if (place == __pa(g->cpu[i]) + GUARD_SAVE)
-			wrmsrl(MSR_VM_HSAVE_PA, 0);
+			compat_wrmsrq(MSR_VM_HSAVE_PA, 0);
 }
 
 /**
@@ -224,7 +225,7 @@ static void x86_guard_fill_state(struct partition *p, struct svm_save *save)
 	save->dr6 = 0xffff0ff0;
 	save->dr7 = 0x400;
 	save->rflags = X86_EFLAGS_FIXED;
-	rdmsrl(MSR_IA32_CR_PAT, save->pat);
+	compat_rdmsrq(MSR_IA32_CR_PAT, save->pat);
 }
 
 static void x86_guard_fill_cpu(struct partition *p, u32 i)

@@ -57,6 +57,8 @@ SYM_CODE_START(spumone_arch_switch_in)
 	jmp	*%rsi
 .Lcall_entered:
 	COMPAT_UNWIND_HINT_UNKNOWN
+	/* nobody jumps here: it is where the guest begins */
+	ANNOTATE_NOENDBR
 	call_pop
 	RET
 SYM_CODE_END(spumone_arch_switch_in)

@@ -12,6 +12,7 @@
 #include <asm/msr.h>
 #include <asm/special_insns.h>
 #include <asm/smp.h>
+#include <shimos/compat_x86.h>
 #include <shimos/x86_icr.h>
 #include <shimos/x86_svm.h>
 #include <uapi/shimos_ikc.h>
@@ -31,10 +32,10 @@ static int svm_check_here(void)
 {
 	u64 value;
 
-	rdmsrl(MSR_VM_CR, value);
+	compat_rdmsrq(MSR_VM_CR, value);
 	if (value & SHIMOS_VM_CR_DISABLED)
 		return -EPERM;
-	rdmsrl(MSR_EFER, value);
+	compat_rdmsrq(MSR_EFER, value);
 	return value & EFER_SVME ? -EBUSY : 0;
 }
 
@@ -90,7 +91,7 @@ u64 spumone_arch_controller(void)
 {
 	u64 value;
 
-	rdmsrl(MSR_IA32_APICBASE, value);
+	compat_rdmsrq(MSR_IA32_APICBASE, value);
 	return value & X2APIC_ENABLE ? 0 : value & MSR_IA32_APICBASE_BASE;
 }
 
@@ -134,7 +135,7 @@ static void svm_fill_state(struct svm_vmcb *vmcb, u64 efer)
 	vmcb->save.cr3 = __read_cr3();
 	vmcb->save.cr4 = __read_cr4();
 	/* looked at with nested page tables only */
-	rdmsrl(MSR_IA32_CR_PAT, vmcb->save.pat);
+	compat_rdmsrq(MSR_IA32_CR_PAT, vmcb->save.pat);
 	get_debugreg(vmcb->save.dr6, 6);
 	get_debugreg(vmcb->save.dr7, 7);
 }
@@ -147,13 +148,13 @@ int spumone_arch_enter(struct spumone_cpu *s)
 
 	if (ret)
 		return ret;
-	rdmsrl(MSR_EFER, efer);
+	compat_rdmsrq(MSR_EFER, efer);
 	efer |= EFER_SVME;
 	memset(vmcb, 0, sizeof(*vmcb));
 	svm_fill_intercepts(vmcb, __pa(s->watched));
 	svm_fill_state(vmcb, efer);
-	wrmsrl(MSR_EFER, efer);
-	wrmsrl(MSR_VM_HSAVE_PA, __pa(s->arch));
+	compat_wrmsrq(MSR_EFER, efer);
+	compat_wrmsrq(MSR_VM_HSAVE_PA, __pa(s->arch));
 	vmcb->save.rflags = X86_EFLAGS_FIXED;
 	spumone_arch_switch_in(s->tables.root, s->enter);
 	return 0;
@@ -164,9 +165,9 @@ void spumone_arch_leave(struct spumone_cpu *s)
 	u64 efer;
 
 	spumone_arch_call_leave();
-	wrmsrl(MSR_VM_HSAVE_PA, 0);
-	rdmsrl(MSR_EFER, efer);
-	wrmsrl(MSR_EFER, efer & ~EFER_SVME);
+	compat_wrmsrq(MSR_VM_HSAVE_PA, 0);
+	compat_rdmsrq(MSR_EFER, efer);
+	compat_wrmsrq(MSR_EFER, efer & ~EFER_SVME);
 }
 
 void spumone_arch_call(enum layer_call call, u64 argument)
@@ -190,7 +191,7 @@ static bool svm_has_supervisor_state(void)
 	u64 value = 0;
 
 	if (boot_cpu_has(X86_FEATURE_XSAVES))
-		rdmsrl(MSR_IA32_XSS, value);
+		compat_rdmsrq(MSR_IA32_XSS, value);
 	return value;
 }
 
