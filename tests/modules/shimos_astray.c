@@ -16,6 +16,7 @@
 #include <asm/desc_defs.h>
 #include <asm/msr.h>
 #include <asm/special_insns.h>
+#include <shimos/compat_x86.h>
 
 #include "command.h"
 
@@ -75,7 +76,7 @@ static int run(const char *line)
 	else if (!strcmp(what, "out"))
 		outb(b, a);
 	else if (!strcmp(what, "rdmsr"))
-		return rdmsrl_safe(a, &seen) ? -EIO : 0;
+		return compat_rdmsrq_safe(a, &seen) ? -EIO : 0;
 	else if (!strcmp(what, "msr"))
 		return wrmsr_safe(a, b, b >> 32) ? -EIO : 0;
 	else if (!strcmp(what, "triple"))

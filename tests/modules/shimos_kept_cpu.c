@@ -6,6 +6,7 @@
 #include <linux/cpu.h>
 #include <linux/device.h>
 #include <linux/module.h>
+#include <shimos/compat.h>
 
 static unsigned int cpu;
 module_param(cpu, uint, 0);
@@ -15,7 +16,7 @@ static struct device *kept;
 static void kept_keep(bool keep)
 {
 	device_lock(kept);
-	kept->offline_disabled = keep;
+	compat_keep_online(kept, keep);
 	device_unlock(kept);
 }
 

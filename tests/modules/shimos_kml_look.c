@@ -53,6 +53,7 @@ static void on_hit(struct perf_event *event, struct perf_sample_data *data, stru
 static int start_watch(unsigned long address)
 {
 	struct perf_event_attr attr;
+	int err;
 
 	if (watch)
 		return -EBUSY;
@@ -61,13 +62,11 @@ static int start_watch(unsigned long address)
 	attr.bp_len = HW_BREAKPOINT_LEN_8;
 	attr.bp_type = HW_BREAKPOINT_RW;
 	watch = register_wide_hw_breakpoint(&attr, on_hit, NULL);
-	if (IS_ERR((void __force *)watch)) {
-		int err = PTR_ERR((void __force *)watch);
-
+	/* by way of a number, for newer kernels' compilers know an address space for each CPU */
+	err = PTR_ERR_OR_ZERO((void *)(unsigned long __force)watch);
+	if (err)
 		watch = NULL;
-		return err;
-	}
-	return 0;
+	return err;
 }
 
 static int run(const char *line)

@@ -38,6 +38,7 @@
 #include <linux/workqueue.h>
 #include <asm/asm.h>
 #include <asm/irq_vectors.h>
+#include <shimos/compat_x86.h>
 #include <shimos/complaint.h>
 #include <shimos/spumone.h>
 #include <shimos/layer_abi.h>
@@ -96,10 +97,10 @@ static void take_sample(void *unused)
 	sample.given[CAL] = shared->counts.given[CALL_FUNCTION_VECTOR] +
 			    shared->counts.given[CALL_FUNCTION_SINGLE_VECTOR];
 	sample.given[IWI] = shared->counts.given[IRQ_WORK_VECTOR];
-	sample.taken[LOC] = stat->apic_timer_irqs;
-	sample.taken[RES] = stat->irq_resched_count;
-	sample.taken[CAL] = stat->irq_call_count;
-	sample.taken[IWI] = stat->apic_irq_work_irqs;
+	sample.taken[LOC] = stat->COMPAT_COUNT_TIMER;
+	sample.taken[RES] = stat->COMPAT_COUNT_RESCHEDULE;
+	sample.taken[CAL] = stat->COMPAT_COUNT_CALL_FUNCTION;
+	sample.taken[IWI] = stat->COMPAT_COUNT_IRQ_WORK;
 }
 
 static struct shimos_shared *shared_of(const struct program *p)
