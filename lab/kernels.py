@@ -30,6 +30,8 @@ FLAVOURS = {
     # what an updated machine runs: stable releases change the kernel's interfaces, too
     "6.12-security": ("trixie-security", "cloud-{}"),
     "6.1-security": ("bookworm-security", "cloud-{}"),
+    # the newest that Debian has for its stable release
+    "7.3": ("trixie-backports", "cloud-{}"),
 }
 
 _KERNELS = CACHE / "kernels"
@@ -109,20 +111,37 @@ def _download(flavour: str, version: str, arch: Arch) -> Kernel:
     new = target.with_name(f"{target.name}.new")
     cache.remove(new)
     new.mkdir(parents=True)
-    package = Apt(arch).download(f"linux-image-{version}", new)
-    run("dpkg-deb", "-x", package, new / "unpacked")
     unpacked = new / "unpacked"
+    for name in _packages(version, arch):
+        package = Apt(arch).download(name, new)
+        run("dpkg-deb", "-x", package, unpacked)
+        package.unlink()
     (new / "lib").mkdir()
     for library in ("usr/lib/modules", "lib/modules"):
         if (unpacked / library).is_dir():
             (unpacked / library).rename(new / "lib" / "modules")
-    (unpacked / "boot").rename(new / "boot")
+    if (unpacked / "boot").is_dir():
+        (unpacked / "boot").rename(new / "boot")
+    else:
+        _fill_boot(new, version)
     cache.remove(unpacked)
-    package.unlink()
     run("depmod", "-b", new, version)
     (new / "version").write_text(version)
     new.rename(target)
     return _at(flavour, arch)
+
+
+def _packages(version: str, arch: Arch) -> list[str]:
+    """Return what a kernel comes in: one package, or since 7.0 several that the first one depends on."""
+    image = f"linux-image-{version}"
+    return [image, *(p for p in Apt(arch).depends(image) if p.endswith(f"-{version}"))]
+
+
+def _fill_boot(root: Path, version: str) -> None:
+    """Put image and configuration where older packages have them, and where a hook of linux-base puts those of newer ones."""
+    (root / "boot").mkdir()
+    for name in ("vmlinuz", "config"):
+        (root / "lib" / "modules" / version / name).rename(root / "boot" / f"{name}-{version}")
 
 
 def _cached(flavour: str, arch: Arch) -> Kernel | None:

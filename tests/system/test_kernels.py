@@ -20,12 +20,20 @@ def check_partition(machine: Machine, flavour: str, more: str = "") -> None:
     remove(machine, "k")
 
 
-@pytest.mark.parametrize("host", ["6.1", pytest.param("6.12", marks=REPETITION)])
-def test_host_with_partitions(host: str) -> None:
-    """Host 6.1 with 6.12 and the reverse, and each with its own version."""
-    with Machine(kernel=host) as machine:
+@pytest.mark.parametrize(
+    ("host", "flavours"),
+    [
+        ("6.1", ("6.1", "6.12")),
+        pytest.param("6.12", ("6.1", "6.12"), marks=REPETITION),
+        pytest.param("6.12", ("7.3",), marks=REPETITION),
+        pytest.param("7.3", ("6.12", "7.3"), marks=REPETITION),
+    ],
+)
+def test_host_with_partitions(host: str, flavours: tuple[str, ...]) -> None:
+    """Host 6.1 with 6.12 and the reverse, each with its own version, and the newest one likewise."""
+    with Machine(kernel=host, partitions=flavours) as machine:
         before = Resources(machine)
-        for flavour in ("6.1", "6.12"):
+        for flavour in flavours:
             check_partition(machine, flavour)
         before.assert_back()
         machine.assert_dmesg_clean()
