@@ -132,7 +132,7 @@ static void agent_power_off_again(struct work_struct *work)
 void agent_power_off(void)
 {
 	pr_info("the host asks for a power-off\n");
-	mod_delayed_work(system_wq, &agent_power_off_work, 0);
+	mod_delayed_work(compat_system_percpu_wq, &agent_power_off_work, 0);
 }
 
 /**

@@ -138,7 +138,7 @@ static void memory_take_parts(struct part *part, unsigned int parts, bool all)
 
 	for (i = 0; i < parts; i++) {
 		part[i].all = all;
-		queue_work(system_unbound_wq, &part[i].work);
+		queue_work(compat_system_dfl_wq, &part[i].work);
 	}
 	for (i = 0; i < parts; i++)
 		flush_work(&part[i].work);

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/virtio_ids.h>
 #include <linux/virtio_ring.h>
+#include <shimos/compat.h>
 
 #include "transport.h"
 
@@ -180,7 +181,7 @@ static void transport_remove(struct shimos_device *d, enum shimos_virtio_remove 
 	spin_unlock_irq(&d->lock);
 	if (how == SHIMOS_VIRTIO_GONE)
 		fail_device(d);
-	transport_wake(d, system_unbound_wq);
+	transport_wake(d, compat_system_dfl_wq);
 }
 
 /* ---- packets from owners ---- */

@@ -18,6 +18,7 @@
 #include <linux/page-flags.h>
 #include <linux/syscore_ops.h>
 #include <linux/version.h>
+#include <linux/workqueue.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
 #define compat_class_create(name)	class_create(THIS_MODULE, name)
@@ -230,6 +231,15 @@ static inline void compat_unregister_syscore_ops(struct syscore_ops *ops)
 #define compat_irq_move_at_once(irq)	irq_set_status_flags(irq, IRQ_MOVE_PCNTXT)
 #else
 #define compat_irq_move_at_once(irq)	((void)(irq))
+#endif
+
+/* the old names of two work queues are complained of in 7.3, which has new ones */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+#define compat_system_percpu_wq	system_wq
+#define compat_system_dfl_wq	system_unbound_wq
+#else
+#define compat_system_percpu_wq	system_percpu_wq
+#define compat_system_dfl_wq	system_dfl_wq
 #endif
 
 /* pages that a driver can move say so by their type since 6.17 */
