@@ -27,14 +27,16 @@ impl Host {
     fn version(&self) -> Check {
         const NAME: &str = "host kernel";
         let release = self.release();
-        let supported = ["6.1.", "6.12."].iter().any(|v| release.starts_with(v));
+        let supported = ["6.1.", "6.12.", "7.3."]
+            .iter()
+            .any(|v| release.starts_with(v));
         if supported {
             Check::ok(NAME, release)
         } else {
             Check::warn(
                 NAME,
                 format!("{release} has not been tried"),
-                "Debian's 6.1 and 6.12 have",
+                "Debian's 6.1, 6.12 and 7.3 have",
             )
         }
     }
