@@ -12,6 +12,7 @@
 #define LAYER_DS	16
 #define FLAGS_IF	0x200
 #define VECTOR_NMI	2
+#define LAYER_NMI_RIP	((9 + 2) * 8)	/* above the registers, the vector and its error code */
 #define LAYER_STACK	16384
 
 	.text
@@ -134,6 +135,8 @@ layer_stubs:
 /*
  * One comes only into layer_window() or layer_idle(), which are called, so nobody expects anything
  * of the registers that a call may change.  A fault of the layer's does not return.
+ *
+ * But an NMI also comes while another one is being handled, into C that expects to keep them.
  */
 .Linterrupt:
 	pop	%rdi				/* the vector */
@@ -147,19 +150,25 @@ layer_stubs:
 	iretq
 
 .Lnmi:
-	pop	%rdi
-	mov	(%rsp), %rsi
-	mov	8(%rsp), %rdx
+	.irp	register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11
+	push	%\register
+	.endr
+	mov	$VECTOR_NMI, %edi
+	xor	%esi, %esi
+	mov	LAYER_NMI_RIP(%rsp), %rdx
 	call	layer_interrupt
 	lea	layer_idle(%rip), %rax
-	cmp	%rax, 8(%rsp)
+	cmp	%rax, LAYER_NMI_RIP(%rsp)
 	jb	1f
 	lea	.Lhalt(%rip), %rax
-	cmp	%rax, 8(%rsp)
+	cmp	%rax, LAYER_NMI_RIP(%rsp)
 	ja	1f
 	lea	.Lawake(%rip), %rax
-	mov	%rax, 8(%rsp)
-1:	add	$8, %rsp
+	mov	%rax, LAYER_NMI_RIP(%rsp)
+1:	.irp	register, r11, r10, r9, r8, rdi, rsi, rdx, rcx, rax
+	pop	%\register
+	.endr
+	add	$16, %rsp			/* the vector and its error code */
 	iretq
 
 	.data

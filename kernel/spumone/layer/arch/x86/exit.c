@@ -53,14 +53,16 @@ static int exit_is_only_linuxs(u64 vector)
  * @error: of an exception that has one
  * @address: of the instruction that it came at
  *
- * Called by entry.S. Interrupts come in layer_window() only; an exception is a fault of
- * the layer's.
+ * Called by entry.S. Interrupts come in layer_window() and layer_idle() only, and an NMI in this,
+ * too; an exception is a fault of the layer's.
  *
  * Return: 1 to let no other one in, 0 to let those in that are pending.
  */
 int layer_interrupt(u64 vector, u64 error, u64 address)
 {
-	layer_came |= vector < EXIT_FIRST_INTERRUPT || !exit_is_only_linuxs(vector);
+	/* set in one store: an NMI may come into this, too */
+	if (vector < EXIT_FIRST_INTERRUPT || !exit_is_only_linuxs(vector))
+		layer_came = 1;
 	/* first what a deadline waits for, and the others come after that */
 	if (vector == LAYER_VECTOR) {
 		layer_apic_end();

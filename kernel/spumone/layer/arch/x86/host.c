@@ -60,6 +60,14 @@ void layer_host_init(void)
 
 /* ---- from core to core ---- */
 
+/* Its registers, and where it is in an NMI: of Linux's CPU as its hardware runs it, or as it visits. */
+static void host_copy(struct x86_vcpu *to, const struct x86_vcpu *from)
+{
+	to->registers = from->registers;
+	to->returns_at = from->returns_at;
+	to->returns_stack = from->returns_stack;
+}
+
 /* This core's own is a visitor from now on, wherever.  Nothing waits that it has not taken. */
 static void host_departs(struct x86_host *x, int owes)
 {
@@ -74,7 +82,7 @@ static void host_departs(struct x86_host *x, int owes)
 	layer_vcpu_hold(0);
 	layer_vcpu_leaves(&layer_linux);
 	x->vmcb = layer_vmcb;
-	x->vcpu.registers = layer_linux.registers;
+	host_copy(&x->vcpu, &layer_linux);
 	c->asid = HOST_FIRST_ASID + x->h.home;
 	c->nested = SVM_NESTED_PAGING;
 	c->nested_cr3 = x->move.read_only;
@@ -186,7 +194,7 @@ void layer_host_settle(void)
 	c->shadow = x->vmcb.control.shadow;
 	c->tlb = SVM_TLB_FLUSH_ALL;
 	layer_vmcb.save = x->vmcb.save;
-	layer_linux.registers = x->vcpu.registers;
+	host_copy(&layer_linux, &x->vcpu);
 	if (layer_current == &x->vcpu)
 		layer_current = &layer_linux;
 	layer_lapic_put_back(x);
