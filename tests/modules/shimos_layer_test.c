@@ -4,6 +4,7 @@
  *
  *	launch CPU | leave CPU
  *	mask CPU MICROSECONDS TIMES	keep interrupts off, again and again
+ *	exit CPU MICROSECONDS TIMES	the same, with an exit to the layer in the middle
  *	rt CPU MEMORY FILE		an RTOS beside Linux, which may have the CPU for
  *	   [BUDGET PERIOD]		so many microseconds of each so many
  *	ask CPU				it shall end
@@ -173,6 +174,7 @@ static int show(struct seq_file *file, void *unused)
 
 struct mask {
 	unsigned int microseconds, times;
+	bool exits;
 };
 
 /* Not udelay(): it overflows, and looks at the clock in each round, at which emulators are slow. */
@@ -194,6 +196,10 @@ static long mask(void *arg)
 	for (i = 0; i < m->times; i++) {
 		local_irq_disable();
 		mask_spin(m->microseconds);
+		if (m->exits) {
+			spumone_look();
+			mask_spin(m->microseconds);
+		}
 		local_irq_enable();
 		usleep_range(300, 350);
 	}
@@ -408,7 +414,7 @@ static int run(const char *line)
 	struct complaint c = { 0 };
 	unsigned int cpu, to, times, budget = 0, period = 0;
 	struct wish w = { .share.priority = SHIMOS_RT_DEFAULT_PRIORITY };
-	struct mask m;
+	struct mask m = { 0 };
 	u64 address;
 	char path[48];
 	int ret = -EINVAL;
@@ -419,7 +425,10 @@ static int run(const char *line)
 		ret = leave(cpu);
 	else if (sscanf(line, "mask %u %u %u", &cpu, &m.microseconds, &m.times) == 3)
 		ret = work_on_cpu(cpu, mask, &m);
-	else if (sscanf(line, "rt %u %llu %47s %u %u", &cpu, &w.rt.size, path, &budget, &period) >= 3) {
+	else if (sscanf(line, "exit %u %u %u", &cpu, &m.microseconds, &m.times) == 3) {
+		m.exits = true;
+		ret = work_on_cpu(cpu, mask, &m);
+	} else if (sscanf(line, "rt %u %llu %47s %u %u", &cpu, &w.rt.size, path, &budget, &period) >= 3) {
 		w.share.budget_ns = (u64)budget * NSEC_PER_USEC;
 		w.share.period_ns = (u64)period * NSEC_PER_USEC;
 		w.rt.hidden = protecting ? w.rt.size : 0;

@@ -170,3 +170,13 @@ def test_no_nested_paging() -> None:
         assert "no nested page tables" in said(machine, "protect")
         assert counts(machine) == {}
         machine.assert_dmesg_clean()
+
+
+def test_interrupts_around_an_exit(machine: Machine) -> None:
+    """CPUs that are under the layer only to be protected from, and take their interrupts themselves, lose none."""
+    with protected(machine):
+        machine.run(f"({LOAD.format(n=100 * rounds(4, 1))}) >/dev/null 2>&1 & echo $! >/tmp/load")
+        for _ in range(rounds(10, 2)):
+            for cpu in (0, 2, 3):
+                machine.run(f"echo exit {cpu} 1000 20 >/proc/layer")
+        machine.run("while kill -0 $(cat /tmp/load) 2>/dev/null; do sleep 0.1; done", timeout=300)

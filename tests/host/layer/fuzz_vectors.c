@@ -177,6 +177,26 @@ static void linux_steps(void)
 	}
 }
 
+static void linux_calls(u64 call)
+{
+	struct svm_save *save = &layer_vmcb.save;
+
+	layer_vmcb.control.exit_event = 0;
+	layer_vmcb.control.shadow = 0;
+	save->rax = call;
+	linux_left(SVM_EXIT_VMMCALL);
+}
+
+/* It takes its interrupts itself, for a moment in which none comes; it owes no end. */
+static void linux_is_alone(void)
+{
+	enabled = false;
+	linux_calls(LAYER_CALL_TIMER_OFF);
+	MUST(!layer_apic_in_service() && !(layer_vmcb.control.interrupt & SVM_V_IRQ));
+	linux_calls(LAYER_CALL_TIMER_ON);
+	enabled = true;
+}
+
 /* ---- all of them ---- */
 
 static void begin(bool visited)
@@ -187,6 +207,7 @@ static void begin(bool visited)
 	memset(raised, 0, sizeof(raised));
 	memset(handled, 0, sizeof(handled));
 	memset(&layer_vmcb, 0, sizeof(layer_vmcb));
+	layer_vmcb.control.interrupt = SVM_V_MASKING;
 	layer_linux.vmcb = &layer_vmcb;
 	layer_current = &layer_linux;
 	layer_timer_own(1);
@@ -224,6 +245,8 @@ void fuzz_vectors(u64 seed, bool visited)
 		calm = false;
 		for (i = random_below(60); i; i--)
 			linux_runs();
+		if (!depth)
+			linux_is_alone();
 		calm = true;
 		for (i = 0; !quiet(); i++) {
 			MUST(i < 10000);

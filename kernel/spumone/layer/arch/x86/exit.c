@@ -8,6 +8,10 @@
 #define EXIT_PAUSE_LEN		2
 #define EXIT_MWAIT_LEN		3
 
+/* What becomes of Linux. */
+#define EXIT_RUNS_ON	1	/* nobody else can want the core */
+#define EXIT_LEAVES	2	/* the layer */
+
 /* What the layer itself can meet. */
 #define EXIT_FIRST_INTERRUPT	32
 
@@ -108,7 +112,7 @@ static void exit_wrmsr(struct x86_vcpu *v)
 
 /*
  * Without an RTOS nobody but Linux wants interrupts: they come to it as if there were no
- * layer.
+ * layer.  It asks in a thread, so it owes no end.
  */
 static void exit_own_interrupts(int own)
 {
@@ -119,7 +123,7 @@ static void exit_own_interrupts(int own)
 		control->intercept_3 |= SVM_3_INTR | SVM_3_NMI;
 		control->interrupt |= SVM_V_MASKING;
 	} else {
-		layer_vectors_put_back();
+		layer_vectors_settle();
 		control->intercept_3 &= ~(SVM_3_INTR | SVM_3_NMI | SVM_3_IRET);
 		control->interrupt &= ~SVM_V_MASKING;
 	}
@@ -275,7 +279,17 @@ static int exit_handle(struct x86_vcpu *v, u64 code)
 	}
 }
 
-/* Linux was left. */
+/*
+ * This core's own takes its interrupts itself.  So none is let in here: it would be a virtual
+ * one, and the emulator forgets a virtual one when Linux takes another by itself before it.
+ */
+static int exit_is_native(const struct x86_vcpu *v)
+{
+	return v == &layer_linux && !(layer_vmcb.control.interrupt & SVM_V_MASKING) &&
+	       !layer_hosts_own_gone();
+}
+
+/* Linux was left.  Returns 0 to look whose turn it is, or EXIT_*. */
 static int exit_linux(struct x86_vcpu *v)
 {
 	struct svm_control *control = &v->vmcb->control;
@@ -296,7 +310,13 @@ static int exit_linux(struct x86_vcpu *v)
 		exit_interrupted(v);
 		return 0;
 	}
-	return exit_handle(v, control->exit_code);
+	if (exit_handle(v, control->exit_code))
+		return EXIT_LEAVES;
+	if (!exit_is_native(v))
+		return 0;
+	/* one whose delivery the exit came into */
+	layer_vectors_give(&layer_vmcb);
+	return EXIT_RUNS_ON;
 }
 
 /**
@@ -308,14 +328,14 @@ static int exit_linux(struct x86_vcpu *v)
 X86_KEEPS_NOTHING int layer_exit(void)
 {
 	struct x86_guest *x = x86_current();
-	int again = 0;
+	int again = 0, done;
 
 	layer_counts()->exits++;
 	layer_counts()->of_rtos += !!x;
 	if (x)
 		layer_rtos_exit(x);
-	else if (exit_linux(layer_current))
-		return 1;
+	else if ((done = exit_linux(layer_current)))
+		return done == EXIT_LEAVES;
 	layer_window();
 	do {
 		layer_next();

@@ -125,8 +125,12 @@ noinline void layer_vectors_put_back(void)
 	vectors_raise_aside();
 }
 
-/* Linux owes no end, so nothing is in service but what it has not taken. */
-static void vectors_settle(void)
+/**
+ * layer_vectors_settle() - nothing is in service, and what Linux has not taken is in the APIC again
+ *
+ * For when Linux owes no end: then no more is in service than it has not taken, or one too many.
+ */
+void layer_vectors_settle(void)
 {
 	layer_vectors_put_back();
 	while (layer_apic_in_service())
@@ -161,7 +165,7 @@ void layer_vectors_take_back(struct svm_vmcb *vmcb)
 	vmcb->control.intercept_3 &= ~SVM_3_VINTR;
 	layer_vectors_given = 0;
 	if (layer_vectors_stale && vmcb->save.rflags & X86_FLAGS_IF)
-		vectors_settle();
+		layer_vectors_settle();
 }
 
 /**

@@ -297,6 +297,7 @@ int layer_vectors_any(void);
 void layer_vectors_tell(void);
 int layer_vectors_owed(void);
 void layer_vectors_put_back(void);
+void layer_vectors_settle(void);
 
 /* apic.c */
 void layer_apic_end(void);
