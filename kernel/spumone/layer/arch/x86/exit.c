@@ -332,10 +332,13 @@ X86_KEEPS_NOTHING int layer_exit(void)
 
 	layer_counts()->exits++;
 	layer_counts()->of_rtos += !!x;
-	if (x)
+	if (x) {
 		layer_rtos_exit(x);
-	else if ((done = exit_linux(layer_current)))
-		return done == EXIT_LEAVES;
+	} else {
+		done = exit_linux(layer_current);
+		if (done)
+			return done == EXIT_LEAVES;
+	}
 	layer_window();
 	do {
 		layer_next();
