@@ -43,6 +43,14 @@ impl Error {
         }
     }
 
+    /// Say the same if nothing has been said about it yet.
+    pub fn or_hint(self, hint: impl Into<String>) -> Self {
+        match self {
+            Error::Failed { hint: None, .. } => self.hint(hint),
+            other => other,
+        }
+    }
+
     /// Put "`what`: " before the message.
     pub fn context(self, what: impl fmt::Display) -> Self {
         match self {

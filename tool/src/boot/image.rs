@@ -26,14 +26,19 @@ pub fn open_as(architecture: &Architecture, path: &Path) -> Result<(File, Kernel
         .metadata()
         .or_fail(format_args!("cannot look at kernel {shown}"))?;
     if !metadata.is_file() {
-        return Err(Error::new(format!("kernel {shown} is not a regular file")));
+        let error = Error::new(format!("kernel {shown} is not a regular file"));
+        return Err(error.hint(give(architecture)));
     }
     unpacked(architecture, file)
         .and_then(|file| {
             let image = inspect(architecture, &file)?;
             Ok((file, image))
         })
-        .map_err(|e| e.context(shown))
+        .map_err(|e| e.context(shown).or_hint(give(architecture)))
+}
+
+fn give(architecture: &Architecture) -> String {
+    format!("give {}", architecture.kernels)
 }
 
 /// Its beginning and its length.
@@ -56,13 +61,14 @@ fn inspect(architecture: &Architecture, file: &File) -> Result<KernelImage> {
     if (architecture.is_image)(&head) {
         return (architecture.inspect)(file, &head, len);
     }
-    let hint = format!("give {}", architecture.kernels);
     if let Some(other) = arch::ALL.iter().find(|other| (other.is_image)(&head)) {
         let what = other.name_with_article;
-        return Err(Error::new(format!("this is {what} kernel, not {name} kernel")).hint(hint));
+        return Err(Error::new(format!(
+            "this is {what} kernel, not {name} kernel"
+        )));
     }
     if let Some(what) = foreign(&head) {
-        return Err(Error::new(format!("this is {what}, not {name} kernel")).hint(hint));
+        return Err(Error::new(format!("this is {what}, not {name} kernel")));
     }
     if head.starts_with(b"\x7fELF") {
         elf(architecture, file, &head, len)
@@ -72,7 +78,7 @@ fn inspect(architecture: &Architecture, file: &File) -> Result<KernelImage> {
                 .hint("a unified kernel image? give the vmlinuz it was built from"),
         )
     } else {
-        Err(Error::new("this is not a Linux kernel").hint(hint))
+        Err(Error::new("this is not a Linux kernel"))
     }
 }
 
@@ -134,8 +140,7 @@ fn elf(architecture: &Architecture, file: &File, head: &[u8], len: u64) -> Resul
         return Err(Error::new(format!(
             "this is an ELF file, from which {} kernel cannot be started",
             architecture.name_with_article
-        ))
-        .hint(format!("give {}", architecture.kernels)));
+        )));
     }
     let (at, count) = (header.e_phoff.get(LE), header.e_phnum.get(LE));
     let size = usize::from(header.e_phentsize.get(LE));
@@ -221,11 +226,6 @@ pub mod tests {
         open_as(architecture, file.path()).map(|(_, image)| image)
     }
 
-    pub fn fails(architecture: &Architecture, image: &[u8], word: &str) {
-        let error = look(architecture, image).unwrap_err().to_string();
-        assert!(error.contains(word), "{error}");
-    }
-
     #[test]
     fn a_good_elf_file() {
         let image = look(&X86_64, &sample_elf()).unwrap();
@@ -234,7 +234,7 @@ pub mod tests {
     }
 
     /// What is said of a file, by a name that is the same in each run.
-    fn said(architecture: &Architecture, image: &[u8]) -> Result<()> {
+    pub fn said(architecture: &Architecture, image: &[u8]) -> Result<()> {
         let work = tempfile::tempdir().unwrap();
         let path = work.path().join("vmlinux");
         std::fs::write(&path, image).unwrap();

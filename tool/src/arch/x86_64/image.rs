@@ -56,7 +56,8 @@ pub fn inspect(_: &File, head: &[u8], len: u64) -> Result<KernelImage> {
 pub mod tests {
     use crate::arch::X86_64;
     use crate::arch::image::Format;
-    use crate::boot::image::tests::{fails, look, mutate, put};
+    use crate::boot::image::tests::{look, mutate, put, said};
+    use crate::error::tests::failures;
 
     pub fn sample() -> Vec<u8> {
         let mut image = vec![0u8; 0x20000];
@@ -82,25 +83,23 @@ pub mod tests {
 
     #[test]
     fn damaged_ones() {
-        let fails = |image: &[u8], word| fails(&X86_64, image, word);
         let good = sample();
-        fails(&good[..good.len() - 1], "truncated");
-        fails(&good[..0x300], "truncated");
-        let mut bad = good.clone();
-        bad[0x236] = 0;
-        fails(&bad, "32-bit");
-        let mut bad = good.clone();
-        bad[0x206] = 0;
-        fails(&bad, "too old");
-        let mut bad = good.clone();
-        bad[0x1fe] = 0;
-        fails(&bad, "no boot signature");
-        let mut bad = good.clone();
-        put(&mut bad, 0x800, b"../../etc\0");
-        fails(&bad, "version");
-        let mut bad = good;
-        put(&mut bad, 0x20e, &0xffffu16.to_le_bytes());
-        fails(&bad, "version");
+        let said = |image: &[u8]| said(&X86_64, image);
+        let with = |at: usize, data: &[u8]| {
+            let mut bad = good.clone();
+            put(&mut bad, at, data);
+            said(&bad)
+        };
+        let text = failures([
+            ("its last byte missing", said(&good[..good.len() - 1])),
+            ("cut in its header", said(&good[..0x300])),
+            ("32 bits", with(0x236, &[0])),
+            ("an old protocol", with(0x206, &[0])),
+            ("no boot signature", with(0x1fe, &[0])),
+            ("a path for a version", with(0x800, b"../../etc\0")),
+            ("its version nowhere", with(0x20e, &[0xff, 0xff])),
+        ]);
+        insta::assert_snapshot!(text);
     }
 
     #[test]
