@@ -10,9 +10,11 @@
 #include <linux/bitmap.h>
 #include <linux/delay.h>
 #include <linux/gfp.h>
+#include <linux/log2.h>
 #include <linux/memory_hotplug.h>
 #include <linux/mm.h>
 #include <linux/mmzone.h>
+#include <linux/page_ref.h>
 #include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -78,13 +80,35 @@ struct part {
 	int *failed;			/* of the whole range: no other part need go on */
 };
 
+/*
+ * alloc_contig_range() gives pages one by one, and to free them so takes the most of a
+ * partition's end.  As one block of the buddy allocator only its first page is counted.
+ */
+static void memory_free_block(unsigned long start, unsigned int order)
+{
+	struct page *first = pfn_to_page(start);
+	unsigned long count = 1UL << order, i;
+
+	for (i = 1; i < count; i++)
+		if (!page_ref_freeze(first + i, 1))
+			break;
+	if (i == count) {
+		__free_pages(first, order);
+		return;
+	}
+	/* somebody looks at this one: it goes when they let go of it */
+	while (--i)
+		page_ref_unfreeze(first + i, 1);
+	free_contig_range(start, count);
+}
+
 static void memory_free(unsigned long start, unsigned long end)
 {
-	unsigned long count;
+	unsigned int order;
 
-	for (; start < end; start += count) {
-		count = min(end - start, CHUNK_PFN);
-		free_contig_range(start, count);
+	for (; start < end; start += 1UL << order) {
+		order = min3(ilog2(MAX_ORDER_NR_PAGES), (int)__ffs(start), ilog2(end - start));
+		memory_free_block(start, order);
 		cond_resched();
 	}
 }
