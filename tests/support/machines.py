@@ -17,6 +17,9 @@ from lab.shell import ShellError
 from lab.stage.lan import Lan, two_partitions
 from tests.support.reports import REPORT
 
+#: For an emulated x86 machine whose kernel runs in x2APIC mode, with interrupts remapped.
+X2APIC = ("-machine", "kernel-irqchip=split", "-device", "intel-iommu,intremap=on,eim=on")
+
 #: Those that are running, for whoever explains a failure.
 running: list[Machine] = []
 _lans: dict[Machine, Lan] = {}

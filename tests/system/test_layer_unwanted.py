@@ -8,8 +8,9 @@ import pytest
 
 from lab.machine import Machine
 from lab.shell import ShellGone
-from lab.stage.partitions import PROGRAMS, Resources, initrd_with, refused, remove, run_command, start
+from lab.stage.partitions import PROGRAMS, Resources, initrd_with, refused, remove, start
 from lab.stage.rt import rt_command, vcpus
+from tests.support.machines import X2APIC
 
 pytestmark = pytest.mark.machine(one_thread=True)
 
@@ -113,16 +114,10 @@ def test_another_version(machine: Machine) -> None:
 
 
 def test_x2apic() -> None:
-    """A host in x2APIC mode: no partitions, guarded or not; real-time programs, but no moves of the host's CPUs."""
-    iommu = ("-machine", "kernel-irqchip=split", "-device", "intel-iommu,intremap=on,eim=on")
-    with Machine(cmdline="intel_iommu=on iommu=pt", extra=iommu, one_thread=True) as machine:
+    """A host in x2APIC mode: real-time programs, but no moves of the host's CPUs; partitions: test_x2apic.py."""
+    with Machine(extra=X2APIC, cmdline="intel_iommu=on iommu=pt", one_thread=True) as machine:
         assert "x2apic enabled" in machine.dmesg().lower()
         before = Resources(machine)
-        words = ("x2APIC mode", "nox2apic intremap=off", "update-grub")
-        for more in ("", "--guarded"):
-            refused(machine, run_command(machine, flavour="6.12", more=more), *words)
-        refused(machine, "shimos doctor", *words)
-        before.assert_nothing_taken()
         machine.run(rt_command())
         assert_at_work(machine)
         refused(machine, "shimos rt move host:1 0", "cannot move in x2APIC mode", "nox2apic")

@@ -30,6 +30,11 @@ static inline void shimos_icr_send(u32 apic_id, u32 command)
 	u32 half = 0;
 
 	local_irq_save(flags);
+	/* in x2APIC mode the write does not wait for stores before it (Intel SDM 3A, 11.12.3) */
+	if (!halves) {
+		mb();	/* pairs with the interrupt itself: whoever gets it sees them */
+		rmb();	/* as LFENCE: the write comes after the fence above */
+	}
 	while (halves && apic->read(APIC_ICR) & APIC_ICR_BUSY && left--)
 		udelay(1);
 	if (nested)

@@ -375,7 +375,6 @@ pub mod tests {
                 ("memory", Warn),
                 ("CONFIG_CONTIG_ALLOC", Fail),
                 ("no_ipi_broadcast", Fail),
-                ("APIC", Warn),
                 ("TSC", Warn),
             ]
         );

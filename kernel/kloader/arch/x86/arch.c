@@ -10,6 +10,7 @@
 #include <asm/apic.h>
 #include <asm/smp.h>
 #include <asm/tsc.h>
+#include <shimos/compat_x86.h>
 
 #include "arch.h"
 #include "cmdline.h"
@@ -41,12 +42,25 @@ static int x86_check_tsc(struct complaint *c)
 	return 0;
 }
 
+/* Firmware may have locked x2APIC mode; a partition begins in xAPIC mode. */
+static bool x86_is_x2apic_locked(void)
+{
+	u64 value;
+
+	if (!x2apic_enabled() || !boot_cpu_has(X86_FEATURE_ARCH_CAPABILITIES))
+		return false;
+	compat_rdmsrq(MSR_IA32_ARCH_CAPABILITIES, value);
+	if (!(value & ARCH_CAP_XAPIC_DISABLE))
+		return false;
+	compat_rdmsrq(MSR_IA32_XAPIC_DISABLE_STATUS, value);
+	return value & LEGACY_XAPIC_DISABLED;
+}
+
 int kloader_arch_check_host(struct complaint *c)
 {
-	if (x2apic_enabled())
+	if (x86_is_x2apic_locked())
 		return shimos_refuse(c, -EOPNOTSUPP,
-				     "the host runs its APICs in x2APIC mode, which a partition cannot take over: add nox2apic intremap=off to "
-				     X86_CMDLINE_ADVICE);
+				     "the firmware has locked x2APIC mode, and a partition begins in xAPIC mode: if its setup has an x2APIC opt-out, use that");
 	if (boot_cpu_has(X86_FEATURE_XENPV))
 		return shimos_refuse(c, -EOPNOTSUPP, "the host is a Xen PV guest: its CPUs are not real");
 	if (cc_platform_has(CC_ATTR_MEM_ENCRYPT))

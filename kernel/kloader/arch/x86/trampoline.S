@@ -16,6 +16,8 @@
 
 #define CPUID_EDX_MCA	(1 << 14)
 #define MCG_CMCI	(1 << 10)	/* in MCG_CAP */
+#define APIC_BASE_X2APIC	(1 << 10)	/* in IA32_APIC_BASE: both for x2APIC mode */
+#define APIC_BASE_ENABLED	(1 << 11)
 #define CTL2_CMCI_EN	(1 << 30)	/* in each bank's MCi_CTL2 */
 
 	.section .rodata, "a"
@@ -56,6 +58,20 @@ long_mode:
 	cmpl	$0, mode(%rip)
 	je	park
 
+	/*
+	 * INIT keeps the mode of the host's APICs.  What is entered finds them as after a reset,
+	 * in xAPIC mode, to which the only way from x2APIC mode is to disable it (Intel SDM 3A,
+	 * 11.12.5).
+	 */
+	movl	$MSR_IA32_APICBASE, %ecx
+	rdmsr
+	testl	$APIC_BASE_X2APIC, %eax
+	jz	1f
+	andl	$~(APIC_BASE_X2APIC | APIC_BASE_ENABLED), %eax
+	wrmsr
+	orl	$APIC_BASE_ENABLED, %eax
+	wrmsr
+1:
 	/* the page tables below 4 GiB reach just here; now those of what is entered */
 	movq	cr3(%rip), %rax
 	movq	%rax, %cr3

@@ -1,4 +1,4 @@
-//! What it takes on x86-64: no broadcasts, xAPIC mode, a TSC that can be relied on.
+//! What it takes on x86-64: no broadcasts, APICs that can be in xAPIC mode, a TSC that can be relied on.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -28,30 +28,31 @@ fn broadcast(host: &Host) -> Check {
 
 fn apic(host: &Host) -> Check {
     const NAME: &str = "APIC";
-    let fix = "add nox2apic intremap=off to GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub && reboot";
-    let possible = host.has_flag("x2apic") && !host.has_parameter("nox2apic");
     match x2apic_on(host) {
-        Some(true) => Check::warn(
+        Some(true) if x2apic_locked(host) => Check::fail(
             NAME,
-            "x2APIC mode, in which partitions have not been tried",
-            fix,
+            "x2APIC mode, locked by the firmware; a partition begins in xAPIC mode",
+            "if the firmware's setup has an x2APIC opt-out, use that",
         ),
-        None if possible => Check::warn(
-            NAME,
-            "the CPUs can do x2APIC, in which partitions have not been tried; cannot find out whether it is on",
-            fix,
-        ),
-        _ => Check::ok(NAME, "xAPIC mode"),
+        Some(true) => Check::ok(NAME, "x2APIC mode"),
+        Some(false) => Check::ok(NAME, "xAPIC mode"),
+        None => Check::ok(NAME, "cannot find out the mode; either is fine"),
     }
 }
 
-/// Bit 10 of IA32_APIC_BASE, if the msr module is there; else what the
-/// kernel said when it booted.
-fn x2apic_on(host: &Host) -> Option<bool> {
+/// Read a register of CPU 0, if the msr module is there.
+fn msr(host: &Host, number: u64) -> Option<u64> {
     let mut value = [0; 8];
-    let msr = File::open(host.root.join("dev/cpu/0/msr"));
-    if msr.is_ok_and(|msr| msr.read_exact_at(&mut value, 0x1b).is_ok()) {
-        return Some(u64::from_le_bytes(value) & (1 << 10) != 0);
+    let file = File::open(host.root.join("dev/cpu/0/msr")).ok()?;
+    file.read_exact_at(&mut value, number).ok()?;
+    Some(u64::from_le_bytes(value))
+}
+
+/// The mode by the register, else by what the kernel said when it booted.
+fn x2apic_on(host: &Host) -> Option<bool> {
+    const APIC_BASE: u64 = 0x1b;
+    if let Some(value) = msr(host, APIC_BASE) {
+        return Some(value & (1 << 10) != 0);
     }
     let log = kernel_log::read(&host.root)?;
     let on = [
@@ -64,6 +65,12 @@ fn x2apic_on(host: &Host) -> Option<bool> {
     }
     // Only a log that begins at the beginning proves that it did not say so.
     log.contains("Linux version ").then_some(false)
+}
+
+/// As KLoader looks: IA32_ARCH_CAPABILITIES says whether there is IA32_XAPIC_DISABLE_STATUS.
+fn x2apic_locked(host: &Host) -> bool {
+    let has = |number, bit: u32| msr(host, number).is_some_and(|value| (value >> bit) & 1 != 0);
+    host.has_flag("arch_capabilities") && has(0x10a, 21) && has(0xbd, 0)
 }
 
 fn clock(host: &Host) -> Check {
@@ -104,17 +111,28 @@ mod tests {
     #[test]
     fn the_mode_of_the_apic() {
         let (work, host) = host(&[
-            ("proc/cpuinfo", "flags : x2apic"),
+            ("proc/cpuinfo", "flags : x2apic arch_capabilities"),
             ("dev/kmsg", "6,0,0,-;Linux version 6.12\n"),
         ]);
-        assert_eq!(apic(&host).verdict, Verdict::Ok);
+        let mode = || apic(&host).found;
+        assert_eq!(mode(), "xAPIC mode");
         std::fs::write(work.path().join("dev/kmsg"), "6,9,9,-;x2apic enabled\n").unwrap();
-        assert_eq!(apic(&host).verdict, Verdict::Warn);
+        assert_eq!(mode(), "x2APIC mode");
         let msr = work.path().join("dev/cpu/0/msr");
         std::fs::create_dir_all(msr.parent().unwrap()).unwrap();
-        let mut registers = vec![0; 0x1b];
-        registers.extend_from_slice(&0xfee0_0900u64.to_le_bytes());
-        std::fs::write(&msr, registers).unwrap();
-        assert_eq!(apic(&host).verdict, Verdict::Ok);
+        let mut registers = vec![0; 0x200];
+        let mut set = |at: usize, value: u64| {
+            registers[at..at + 8].copy_from_slice(&value.to_le_bytes());
+            std::fs::write(&msr, &registers).unwrap();
+        };
+        set(0x1b, 0xfee0_0900);
+        assert_eq!(mode(), "xAPIC mode");
+        set(0x1b, 0xfee0_0d00);
+        set(0x10a, 1 << 21);
+        assert_eq!(mode(), "x2APIC mode");
+        set(0xbd, 1);
+        let locked = apic(&host);
+        assert_eq!(locked.verdict, Verdict::Fail);
+        assert!(locked.found.contains("locked by the firmware"));
     }
 }
