@@ -80,9 +80,12 @@ def _comes(code: list[tuple[int, str]], places: Mapping[int, Place]) -> frozense
 
 
 def _closes(code: list[tuple[int, str]]) -> int:
-    """Return what disables interrupts for whoever was interrupted, just before that goes on."""
-    handler = code[: _only(code, "iretq")]
-    found = [at for at, mnemonic in handler if mnemonic == "andl"]
+    """Return what disables interrupts for whoever was interrupted, just before that goes on.
+
+    An NMI has an IRETQ of its own, behind that of the others.
+    """
+    ends = [index for index, (_, mnemonic) in enumerate(code) if mnemonic == "iretq"]
+    found = [at for at, mnemonic in code[: min(ends, default=0)] if mnemonic == "andl"]
     if not found:
         raise Unreadable("the layer has nothing that closes its window")
     return found[-1]

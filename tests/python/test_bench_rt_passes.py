@@ -42,6 +42,8 @@ layer.elf:     file format elf64-x86-64
       8f:\tjmp    90
       90:\tandl   $0xfffffdff,0x18(%rsp)
       98:\tiretq
+      a0:\tandl   $0x0,%eax
+      a8:\tiretq
 """
 LINES = """0x0000000000000080
 layer_enter
@@ -83,11 +85,17 @@ entry.S:140
 0x0000000000000098
 layer_stubs
 entry.S:142
+0x00000000000000a0
+layer_stubs
+entry.S:152
+0x00000000000000a8
+layer_stubs
+entry.S:170
 """
 
 
 def test_what_is_known_of_the_layer() -> None:
-    assert addresses(LISTING) == ["80", "81", "84", "85", "88", "89", "8c", "8d", "8e", "8f", "90", "98"]
+    assert addresses(LISTING) == ["80", "81", "84", "85", "88", "89", "8c", "8d", "8e", "8f", "90", "98", "a0", "a8"]
     layer = parse_layer(LISTING, LINES)
     assert (layer.vmrun, layer.after, layer.window) == (0x81, 0x84, frozenset({0x88}))
     assert (layer.opens, layer.comes, layer.closes) == (frozenset({0x85}), frozenset({0x8D}), 0x90)
@@ -98,7 +106,7 @@ def test_what_is_known_of_the_layer() -> None:
 def test_a_layer_that_cannot_be_cut() -> None:
     with pytest.raises(Unreadable, match="2 instructions vmrun"):
         parse_layer(LISTING.replace("nop", "vmrun"), LINES)
-    with pytest.raises(Unreadable, match="6 of 12 instructions"):
+    with pytest.raises(Unreadable, match="6 of 14 instructions"):
         parse_layer(LISTING, LINES.partition("0x000000000000008c")[0])
     with pytest.raises(Unreadable, match="no window with an end"):
         parse_layer(LISTING.replace("clgi", "nop"), LINES)
