@@ -60,7 +60,7 @@ static unsigned long memory_first_obstacle(struct zone *zone, unsigned long star
 }
 
 /*
- * What is cleared or freed without a pause, for the kernel takes none by itself.  A
+ * What is cleared without a pause, for the kernel takes none by itself.  A
  * CPU that is busy for long with it keeps others from going off, as all have to stop
  * for that; and a stock 6.12 whose CPU stands like that for long may find its fair
  * server awake and warn of a "Dying CPU not properly vacated".

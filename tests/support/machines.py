@@ -7,6 +7,7 @@ machines need more has a fixture ``make_machine`` of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pexpect
 import pytest
@@ -17,8 +18,11 @@ from lab.shell import ShellError
 from lab.stage.lan import Lan, two_partitions
 from tests.support.reports import REPORT
 
-#: For an emulated x86 machine whose kernel runs in x2APIC mode, with interrupts remapped.
-X2APIC = ("-machine", "kernel-irqchip=split", "-device", "intel-iommu,intremap=on,eim=on")
+#: Options of an emulated x86 machine whose kernel runs in x2APIC mode, with interrupts remapped.
+X2APIC: dict[str, Any] = {
+    "cmdline": "intel_iommu=on iommu=pt",
+    "extra": ("-machine", "kernel-irqchip=split", "-device", "intel-iommu,intremap=on,eim=on"),
+}
 
 #: Those that are running, for whoever explains a failure.
 running: list[Machine] = []

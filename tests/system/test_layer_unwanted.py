@@ -115,7 +115,7 @@ def test_another_version(machine: Machine) -> None:
 
 def test_x2apic() -> None:
     """A host in x2APIC mode: real-time programs, but no moves of the host's CPUs; partitions: test_x2apic.py."""
-    with Machine(extra=X2APIC, cmdline="intel_iommu=on iommu=pt", one_thread=True) as machine:
+    with Machine(one_thread=True, **X2APIC) as machine:
         assert "x2apic enabled" in machine.dmesg().lower()
         before = Resources(machine)
         machine.run(rt_command())

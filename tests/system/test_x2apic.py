@@ -29,11 +29,10 @@ COLLECTED = (
 #: Of the register that says where the APIC is, and its mode.
 MODE = 1 << 10
 pytestmark = pytest.mark.machine(
-    cmdline="intel_iommu=on iommu=pt",
-    extra=X2APIC,
     one_thread=True,
     disks=test_disks.pytestmark.kwargs["disks"],
     nics=[Nic(), Nic("vmxnet3")],
+    **X2APIC,
 )
 
 

@@ -248,14 +248,22 @@ pub mod tests {
         }
     }
 
+    /// The same of a copy that has other data somewhere.
+    pub fn said_with(
+        architecture: &Architecture,
+        good: &[u8],
+        at: usize,
+        data: &[u8],
+    ) -> Result<()> {
+        let mut bad = good.to_vec();
+        put(&mut bad, at, data);
+        said(architecture, &bad)
+    }
+
     #[test]
     fn damaged_elf_files() {
         let good = sample_elf();
-        let with = |at: usize, data: &[u8]| {
-            let mut bad = good.clone();
-            put(&mut bad, at, data);
-            said(&X86_64, &bad)
-        };
+        let with = |at: usize, data: &[u8]| said_with(&X86_64, &good, at, data);
         let text = failures([
             (
                 "its last byte missing",

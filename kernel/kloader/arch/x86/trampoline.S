@@ -16,9 +16,9 @@
 
 #define CPUID_EDX_MCA	(1 << 14)
 #define MCG_CMCI	(1 << 10)	/* in MCG_CAP */
+#define CTL2_CMCI_EN	(1 << 30)	/* in each bank's MCi_CTL2 */
 #define APIC_BASE_X2APIC	(1 << 10)	/* in IA32_APIC_BASE: both for x2APIC mode */
 #define APIC_BASE_ENABLED	(1 << 11)
-#define CTL2_CMCI_EN	(1 << 30)	/* in each bank's MCi_CTL2 */
 
 	.section .rodata, "a"
 	.balign 16

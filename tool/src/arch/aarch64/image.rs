@@ -178,7 +178,7 @@ impl Write for Flat<'_> {
 pub mod tests {
     use super::*;
     use crate::arch::AARCH64;
-    use crate::boot::image::tests::{look, mutate, put, said};
+    use crate::boot::image::tests::{look, mutate, put, said, said_with};
     use crate::error::tests::failures;
 
     /// With the header of an EFI program, as all that distributions have.
@@ -267,11 +267,7 @@ pub mod tests {
     fn damaged_ones() {
         let good = sample();
         let said = |image: &[u8]| said(&AARCH64, image);
-        let with = |at: usize, data: &[u8]| {
-            let mut bad = good.clone();
-            put(&mut bad, at, data);
-            said(&bad)
-        };
+        let with = |at: usize, data: &[u8]| said_with(&AARCH64, &good, at, data);
         let text = failures([
             ("its last byte missing", said(&good[..good.len() - 1])),
             ("cut in its header", said(&good[..0x1000])),

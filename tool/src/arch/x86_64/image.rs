@@ -56,7 +56,7 @@ pub fn inspect(_: &File, head: &[u8], len: u64) -> Result<KernelImage> {
 pub mod tests {
     use crate::arch::X86_64;
     use crate::arch::image::Format;
-    use crate::boot::image::tests::{look, mutate, put, said};
+    use crate::boot::image::tests::{look, mutate, put, said, said_with};
     use crate::error::tests::failures;
 
     pub fn sample() -> Vec<u8> {
@@ -85,11 +85,7 @@ pub mod tests {
     fn damaged_ones() {
         let good = sample();
         let said = |image: &[u8]| said(&X86_64, image);
-        let with = |at: usize, data: &[u8]| {
-            let mut bad = good.clone();
-            put(&mut bad, at, data);
-            said(&bad)
-        };
+        let with = |at: usize, data: &[u8]| said_with(&X86_64, &good, at, data);
         let text = failures([
             ("its last byte missing", said(&good[..good.len() - 1])),
             ("cut in its header", said(&good[..0x300])),
