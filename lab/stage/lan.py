@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lab.arch import ARCHES
 from lab.machine import Machine
 from lab.partition import PartitionConsole
-from lab.stage.partitions import PROGRAMS, initrd_with, remove, start, with_libraries
+from lab.stage.partitions import MEMORY, PROGRAMS, initrd_with, remove, start, with_libraries
 from lab.stage.traffic import Shell
 
 NET4, NET6 = "10.0.2", "fd00:2"
@@ -53,7 +53,7 @@ class Lan:
         """Return where commands of the host or a partition run."""
         return self.machine if name == "host" else self.machine.partition(name)
 
-    def start(self, name: str, flavour: str, cpus: str, more: str = "", memory: str = "512M") -> PartitionConsole:
+    def start(self, name: str, flavour: str, cpus: str, more: str = "", memory: str = MEMORY) -> PartitionConsole:
         """Start a partition on br0 with addresses of its own."""
         initrd = f"--initrd {net_initrd(self.machine, flavour)}"
         start(self.machine, name, flavour, cpus, memory, f"{initrd} --net br0{more}")

@@ -10,8 +10,8 @@ from typing import Any
 from lab.machine import LAB_INITRD, Machine, parse_cpu_list
 from lab.shell import Result
 
-#: Enough for a stock kernel and the lab's initrd.
-MEMORY = "512M"
+#: Enough for a stock kernel and the lab's initrd.  More costs each start: all of it is cleared.
+MEMORY = "256M"
 #: Where the tests' programs and scripts are on the host.
 PROGRAMS = "/usr/lib/shimos-test"
 #: Waits there for a file, a text, a value or a process's end (tests/programs/wait_for.c).

@@ -10,7 +10,7 @@ from lab import faults
 from lab.machine import Machine
 from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, show, start
 from lab.stage.traffic import area, assert_correct, ikc, kernels, send_all, two_kernels
-from tests.support.tiers import rounds
+from tests.support.tiers import REPETITION, rounds
 
 #: Of the area and the interface, in kernel/include/uapi/shimos_ikc_limits.h.
 VERSION = 3
@@ -59,7 +59,7 @@ def test_blocks_and_pages(fresh_machine: Machine) -> None:
     ("host", "partitions"),
     [
         ("6.1", (("web", "6.12", "2-3"),)),
-        ("6.12", (("web", "6.1-rt", "2-3"), ("db", "6.12-rt", "1"))),
+        pytest.param("6.12", (("web", "6.1-rt", "2-3"), ("db", "6.12-rt", "1")), marks=REPETITION),
     ],
     ids=["older host", "real-time partitions"],
 )
