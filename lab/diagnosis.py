@@ -33,20 +33,34 @@ class Diagnosis:
 
     def cpu_states(self) -> list[tuple[str, str]]:
         """Return of each CPU a line about where it is, and what its local APIC holds; nothing of a dead machine."""
-        arch, ask = self._emulator.config.arch, self._emulator.hmp
+        arch = self._emulator.config.arch
+        registers = re.findall(arch.where, self._registers(), re.MULTILINE)
+        held = (self._ask(arch.interrupts.format(cpu=cpu)) if arch.interrupts else "" for cpu in range(len(registers)))
+        return list(zip(registers, held, strict=True))
+
+    def _registers(self) -> str:
+        return self._ask("info registers -a")
+
+    def _ask(self, command: str) -> str:
+        """Return what the emulator's monitor says; nothing of a dead machine."""
         try:
-            registers = re.findall(arch.where, ask("info registers -a"), re.MULTILINE)
-            held = (ask(arch.interrupts.format(cpu=cpu)) if arch.interrupts else "" for cpu in range(len(registers)))
-            return list(zip(registers, held, strict=True))
+            return self._emulator.hmp(command)
         except (QMPError, OSError, EOFError):
-            return []
+            return ""
 
     def fault(self) -> str | None:
         """Return the emulator's fault that stopped this machine or one of its CPUs, as far as it can be told for sure."""
         if stale := faults.stale_breakpoint(self._emulator.console()):
             return stale
+        # With our layer under its CPUs it may be our fault.
+        if self.on_a_layer():
+            return self._noted
         lost = [str(cpu) for cpu, state in enumerate(self.cpu_states()) if faults.interrupt_lost(*state)]
         return f"timer interrupt of CPU {', '.join(lost)} lost" if lost else self._noted
+
+    def on_a_layer(self) -> bool:
+        """Return whether SPUMONE's layer is under one of its CPUs."""
+        return faults.on_a_layer(self._registers())
 
     def note(self) -> None:
         """Remember fault() as it is now, before what shows it is cleared away."""

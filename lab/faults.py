@@ -109,6 +109,18 @@ def interrupt_lost(registers: str, lapic: str) -> bool:
     return bool(in_service and waiting)
 
 
+_EFER = re.compile(r"\bEFER=([0-9a-f]+)")
+_SVME = 1 << 12
+
+
+def on_a_layer(registers: str) -> bool:
+    """Return whether a CPU has SVM on: what is under the kernel there hands it its interrupts, and may lose them.
+
+    ``registers`` is the answer to ``info registers -a``.
+    """
+    return any(int(efer, 16) & _SVME for efer in _EFER.findall(registers))
+
+
 # On a busy computer a CPU of the emulator can stand still while a partition's kernel measures its
 # timer; `shimos run` and `shimos restart` see that, start it again and say so.
 _RESTARTED = re.compile(r"(\S+): started again, its kernel did not find its timer")

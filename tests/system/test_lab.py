@@ -242,6 +242,12 @@ def test_other_states_of_a_cpu_are_not_excused(old: str, new: str) -> None:
     assert not faults.interrupt_lost(registers, lapic)
 
 
+def test_interrupts_of_a_layer_are_not_excused() -> None:
+    linux = "EFER=0000000000000d01\n"
+    assert faults.on_a_layer(linux + "EFER=0000000000001d01\n")
+    assert not faults.on_a_layer(linux + LOST_REGISTERS)
+
+
 def test_states_of_cpus(machine: Machine) -> None:
     states = machine.diagnosis.cpu_states()
     assert len(states) == 4

@@ -69,7 +69,9 @@ def launch_and_leave(machine: Machine) -> None:
     for cpu in cpus:
         do(machine, f"launch {cpu}")
         assert list(counts(machine)) == [cpu]
+        assert machine.diagnosis.on_a_layer()
         do(machine, f"leave {cpu}")
+        assert not machine.diagnosis.on_a_layer()
     launch(machine, cpus)
     before = counts(machine)
     machine.run(LOAD.format(n=100 * rounds(4, 1)), timeout=300)
