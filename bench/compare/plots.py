@@ -29,7 +29,9 @@ def draw(directory: Path, group: Group, clock: Clock, found: list[Row]) -> str |
         places = [row + number * height for row in range(len(shown))]
         speeds = [r.cells[system].speed or 0 for r in shown]
         bars = axes.barh(places, speeds, height, label=TITLES[system], color=_COLOURS[system])
-        axes.bar_label(bars, [f"{s:.2f}" if s else "" for s in speeds], padding=3, fontsize=8)
+        labels = axes.bar_label(bars, [f"{s:.2f}" if s else "" for s in speeds], padding=3, fontsize=8)
+        for label in labels:  # not through the line of native's speed
+            label.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.5})
     axes.set_yticks([row + _BAR / 2 - height / 2 for row in range(len(shown))], [r.workload.what for r in shown])
     axes.invert_yaxis()
     axes.axvline(1, color="black", linewidth=0.8)

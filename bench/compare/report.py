@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from dataclasses import asdict
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import markdown as markdown_library
+from markdown.extensions.toc import TocExtension
 
-from bench.compare import charges, plots, statistics, tables
+from bench.compare import charges, guide, plots, statistics, tables
 from bench.compare.results import CLOCKS, Clock, Results
 from bench.compare.statistics import Summary
 from bench.compare.workload import Group
@@ -21,8 +23,12 @@ from lab.machine import Machine
 _STYLE = """
 body { font-family: sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; line-height: 1.4 }
 table { border-collapse: collapse; font-size: 85% } td, th { border: 1px solid #bbb; padding: .25em .5em; text-align: left }
-img { max-width: 100% } h2 { margin-top: 2em }
+img { max-width: 100% } h2 { margin-top: 2em } summary { cursor: pointer; color: #2a6f97 }
 """
+
+
+#: Headings have the names by which the table at the beginning links to them.
+_ANCHORS = TocExtension(slugify=lambda title, _: guide.anchor(title))
 
 
 def facts(machine: Machine) -> dict[str, str]:
@@ -52,28 +58,27 @@ def keep_facts(directory: Path, clock: Clock, systems: str, found: dict[str, str
 def write(directory: Path, results: Results, commit: str) -> Path:
     """Write everything; returns the page."""
     directory.mkdir(parents=True, exist_ok=True)
-    text = [_head(directory, commit) + _busy(results, commit)]
-    behind: list[str] = []
-    everything: dict[str, Any] = {"commit": commit, "tables": {}}
-    for group in GROUPS:
-        parts = []
-        for clock in CLOCKS:
-            found = tables.rows(group, results, clock, commit)
-            if not found:
-                continue
-            everything["tables"][f"{group.name}-{clock}"] = [_raw(row) for row in found]
-            behind += [_explained(row, clock) for row in found if row.behind and group.name != "emulator"]
-            parts.append(f"{_caption(clock)}\n\n{tables.markdown(found, clock)}")
-            stem = plots.draw(directory, group, clock, found)
-            if stem:
-                parts.append(f"![{group.title}, {clock}]({stem}.svg)")
-            parts += _failures(found)
-        if parts:
-            text.append(_section(group, parts, charges.measured(results, commit)))
-    text.append("## Where SHIMOS is behind native Linux\n\n" + ("\n".join(behind) or "Nowhere by more than 5 %."))
-    summary = "\n\n".join(text) + "\n"
+    measured = [
+        (group, clock, found)
+        for group in GROUPS
+        for clock in CLOCKS
+        if (found := tables.rows(group, results, clock, commit))
+    ]
+    charged = charges.measured(results, commit)
+    parts = [
+        _head(directory, commit) + _busy(results, commit),
+        guide.text(
+            {name for *_, found in measured for row in found for name, cell in row.cells.items() if cell.summary}
+        ),
+        guide.overview((group.title, clock, found) for group, clock, found in measured if _compares(group)),
+    ]
+    for group, its in itertools.groupby(measured, key=lambda entry: entry[0]):
+        parts.append(_section(directory, group, [(clock, found) for _, clock, found in its], charged))
+    parts.append(_behind(measured))
+    summary = "\n\n".join(part for part in parts if part) + "\n"
     (directory / "summary.md").write_text(summary)
-    (directory / "report.json").write_text(json.dumps(everything, indent=1) + "\n")
+    raw = {f"{group.name}-{clock}": [_raw(row) for row in found] for group, clock, found in measured}
+    (directory / "report.json").write_text(json.dumps({"commit": commit, "tables": raw}, indent=1) + "\n")
     return _page(directory, summary)
 
 
@@ -123,10 +128,32 @@ def _caption(clock: Clock) -> str:
     )
 
 
-def _section(group: Group, parts: list[str], measured: str) -> str:
-    charged = f"What the machine charges: {group.charges} {measured}".rstrip()
-    notes = "\n".join(f"- {note}" for note in (*group.notes, charged))
-    return "\n\n".join([f"## {group.title}", *parts, notes])
+def _section(directory: Path, group: Group, measured: list[tuple[Clock, list[tables.Row]]], charged: str) -> str:
+    parts = [f"## {group.title}"]
+    for clock, found in measured:
+        parts.append(_caption(clock))
+        if stem := plots.draw(directory, group, clock, found):
+            parts.append(f"![{group.title}, {clock}]({stem}.svg)")
+        parts += [_figures(tables.markdown(found, clock)), *_failures(found)]
+    notes = (*group.notes, f"What the machine charges: {group.charges} {charged}".rstrip())
+    return "\n\n".join([*parts, "\n".join(f"- {note}" for note in notes)])
+
+
+def _figures(table: str) -> str:
+    """Return a table that is opened by who wants it; the empty lines are Markdown's."""
+    return f'<details markdown="1"><summary>The figures</summary>\n\n{table}\n\n</details>'
+
+
+def _compares(group: Group) -> bool:
+    """Return whether its rows are about the systems, and not about the emulator."""
+    return group.name != "emulator"
+
+
+def _behind(measured: list[tuple[Group, Clock, list[tables.Row]]]) -> str:
+    lines = [
+        _explained(row, clock) for group, clock, found in measured for row in found if row.behind and _compares(group)
+    ]
+    return "## Where SHIMOS is behind native Linux\n\n" + ("\n".join(lines) or "Nowhere by more than 5 %.")
 
 
 def _explained(row: tables.Row, clock: Clock) -> str:
@@ -152,7 +179,7 @@ def _raw(row: tables.Row) -> dict[str, Any]:
 
 
 def _page(directory: Path, summary: str) -> Path:
-    body = markdown_library.markdown(summary, extensions=["tables"])
+    body = markdown_library.markdown(summary, extensions=["tables", "md_in_html", _ANCHORS])
     page = directory / "index.html"
     title = "SHIMOS, measured"
     page.write_text(

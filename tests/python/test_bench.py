@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from bench.compare import charges, host, report, tables
+from bench.compare import charges, guide, host, report, tables
 from bench.compare import run as comparison
 from bench.compare.check import beside_native, compare
 from bench.compare.results import Clock, Measurement, Results
@@ -209,6 +209,7 @@ def test_the_report_shows_papers_failures_and_losses(tmp_path: Path, monkeypatch
     results = Results(tmp_path / "results.jsonl")
     work = _workload(paper={"shimos": "1.26"}, why="Because of the moon.")
     monkeypatch.setattr(report, "GROUPS", (_group(work),))
+    title = _group(work).title
     for system, value, error in (("native", 100.0, ""), ("shimos", 200.0, ""), ("kvm", None, "no guest\ncame up")):
         results.add(Measurement(system, "work", "times", 0, COMMIT, value, error))
     page = report.write(tmp_path / "report", results, COMMIT)
@@ -217,10 +218,29 @@ def test_the_report_shows_papers_failures_and_losses(tmp_path: Path, monkeypatch
     assert "`work` on KVM failed: `no guest`" in summary
     assert "what work is, by times: 0.50. Too few runs to tell. Because of the moon." in summary
     html = page.read_text()
-    assert "<table>" in html
+    assert "<table>" in html and "<summary>The figures</summary>" in html
+    # the table at the beginning leads to the heading
+    assert f"| [{title}](#{guide.anchor(title)}) | time | 1 | 0 | 0 | 1 | 0.50 |" in summary
+    assert f'<a href="#{guide.anchor(title)}">' in html and f'<h2 id="{guide.anchor(title)}">' in html
     assert 'src="group-times.svg"' in html
     assert (tmp_path / "report" / "group-times.svg").stat().st_size > 0
     assert (tmp_path / "report" / "group-times.png").stat().st_size > 0
+
+
+def test_only_systems_with_results_are_explained() -> None:
+    text = guide.text({"native", "shimos"})
+    assert "| SHIMOS | kernels side by side" in text and "{1/2}" in text
+    assert "KVM" not in text
+
+
+def test_a_row_is_ahead_or_level_or_behind(results: Results, add: Callable[..., None]) -> None:
+    names = ("fast", "level", "slow")
+    for name, value in zip(names, (50.0, 99.0, 300.0), strict=True):
+        add("native", 100.0, name=name)
+        add("shimos", value, name=name)
+    found = tables.rows(_group(*(replace(_workload(), name=name) for name in names)), results, "times", COMMIT)
+    assert "| [a, b](#a-b) | time | 3 | 1 | 1 | 1 | 1.01 |" in guide.overview([("a, b", "times", found)])
+    assert guide.overview([("a", "times", [])]) == ""
 
 
 def test_times_of_an_emulator_are_said_to_be_none(tmp_path: Path) -> None:
