@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import pytest
 from _pytest.runner import runtestprotocol
 
 from lab import faults
+from lab.machine import Machine
 from tests.support.machines import running
 
 _FAULTS = pytest.StashKey[list[str]]()
@@ -20,11 +21,23 @@ def pytest_runtest_makereport(
     """Look whether the emulator is to blame, while the machines are as the test left them."""
     report = yield
     if report.failed and call.excinfo is not None:
-        # With programs in kernel mode a lost interrupt may be our fault.
-        judged = [machine for machine in running if machine.judged]
-        found = [f"{machine.name}: {fault}" for machine in judged if (fault := machine.diagnosis.fault())]
-        item.stash.setdefault(_FAULTS, []).extend(found)
+        said = [str(call.excinfo.value), *(text for _, text in report.sections)]
+        item.stash.setdefault(_FAULTS, []).extend(blamed(running, said))
     return report
+
+
+def blamed(machines: Sequence[Machine], said: Sequence[str]) -> list[str]:
+    """Return the emulator's faults that spoiled a test on these machines.
+
+    ``said`` is what it failed with and what its report has: of a partition's kernel, which has
+    no console of the emulator's, that is all there is.
+    """
+    # With programs in kernel mode a lost interrupt may be our fault.
+    judged = [machine for machine in machines if machine.judged]
+    found = [f"{machine.name}: {fault}" for machine in judged if (fault := machine.diagnosis.fault())]
+    if judged and not found:
+        found = [f"a partition: {fault}" for text in said if (fault := faults.stale_breakpoint(text))]
+    return found
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -42,7 +42,7 @@ def _partitions(machine: Machine) -> str:
     """Return what the tool says about the partitions, in a shell that the test did not use."""
     script = (
         "shimos ls; for p in $(ls /sys/class/shimos 2>/dev/null); do shimos show $p;"
-        ' echo "--- log of $p"; shimos logs $p | tail -n 40; done; dmesg | tail -n 40'
+        ' echo "--- log of $p"; shimos logs $p | tail -n 80; done; dmesg | tail -n 40'
     )
     try:
         return machine.shell(1).run(f"timeout 20 sh -c '{script}'", timeout=25, check=False).output

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from lab.machine import Machine, parse_cpu_list
 from lab.paths import SRC
 from lab.shell import ShellError, ShellTimeout
 from lab.stage.partitions import remove, start
+from tests.support.repeats import blamed
 from tests.support.tiers import REPETITION
 
 FAULT = """\
@@ -209,6 +211,17 @@ UNKNOWN = {
 @pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN)
 def test_other_faults_are_not_excused(text: str) -> None:
     assert faults.emulator_fault(text) is None
+
+
+def test_a_partitions_kernel_is_judged_by_what_the_tool_says() -> None:
+    said = "\n".join(["shimos: the end of the kernel log of 'web':", *(f"  {line}" for line in FAULT.splitlines())])
+
+    def machine(judged: bool) -> Any:
+        return SimpleNamespace(name="it", judged=judged, diagnosis=SimpleNamespace(fault=lambda: None))
+
+    assert blamed([machine(True)], ["exit status 1", said]) == [f"a partition: {faults.stale_breakpoint(FAULT)}"]
+    assert blamed([machine(True)], ["exit status 1"]) == []
+    assert blamed([machine(False)], [said]) == [], "with programs in kernel mode"
 
 
 def test_lost_interrupt_is_recognised() -> None:

@@ -124,13 +124,29 @@ pub fn read(memory: &dyn Memory, status: &Status) -> (Vec<String>, Source) {
 }
 
 /// Read the last lines, or none: for when there is something worse to report.
+///
+/// More than `count`, but no more than `MOST`, if a crash began before them.
 pub fn tail(device: &dyn Device, status: &Status, count: usize) -> Vec<String> {
     let Ok(memory) = open(device, status) else {
         return Vec::new();
     };
-    let (mut lines, _) = read(&memory, status);
-    let skip = lines.len().saturating_sub(count);
-    lines.drain(..skip);
+    let (lines, _) = read(&memory, status);
+    last_words(lines, count)
+}
+
+/// A crash and all that is said of it: an oops has some 50 lines, and what it is stands first.
+const MOST: usize = 80;
+const CRASHES: [&str; 5] = ["[#1]", "Oops", "BUG: ", "Kernel panic", "Unable to handle"];
+
+fn last_words(mut lines: Vec<String>, count: usize) -> Vec<String> {
+    let far = lines.len().saturating_sub(MOST);
+    let near = lines.len().saturating_sub(count);
+    let crash = lines
+        .iter()
+        .skip(far)
+        .position(|line| CRASHES.iter().any(|sign| line.contains(sign)))
+        .map_or(near, |at| far + at);
+    lines.drain(..crash.min(near));
     lines
 }
 
@@ -140,6 +156,24 @@ mod tests {
     use crate::guest::sample;
     use crate::partition::fake;
     use crate::ui::output;
+
+    #[test]
+    fn the_last_words_begin_with_the_crash() {
+        let log = |crash: usize| -> Vec<String> {
+            let text = |n| match n == crash {
+                true => "[ 2.9] Oops: int3: 0000 [#1]".into(),
+                false => format!("[ 2.9] line {n}"),
+            };
+            (0..100).map(text).collect()
+        };
+        let kept = |crash| last_words(log(crash), 15).len();
+        assert_eq!(kept(50), 50);
+        assert_eq!(kept(95), 15);
+        assert_eq!(kept(19), 15, "too long ago");
+        assert_eq!(kept(20), 80);
+        assert_eq!(kept(100), 15, "there is none");
+        assert_eq!(last_words(vec!["one".into()], 15), ["one"]);
+    }
 
     /// For development: SHIMOS_TEST_MEMORY names a file with the memory of a
     /// real kernel, from address 0, saved by an emulator. SHIMOS_TEST_VMCORE names
