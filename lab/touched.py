@@ -41,7 +41,7 @@ _RT = _system(
     "rt_visits",
     "visits",
 )
-_LIFE = (*_system("life", "guarded", "errors", "hostile", "ioctl", "kernels", "tool", "pci"), *_RT)
+_LIFE = (*_system("life", "guarded", "errors", "hostile", "ioctl", "kernels", "numa", "tool", "pci"), *_RT)
 
 #: Patterns of files (* fits slashes as well) and the tests that depend on them.
 MAP: tuple[tuple[str, tuple[str, ...] | None], ...] = (

@@ -87,6 +87,9 @@ static int ioctl_check_create(const struct partition_kind *kind, const struct sh
 	if (kind != &kind_rt && (arg->watch[0] || flags & SHIMOS_CREATE_RENEW))
 		return shimos_refuse(c, -EINVAL,
 				     "only a real-time partition can watch another, or be watched");
+	if (kind == &kind_rt && arg->node)
+		return shimos_refuse(c, -EINVAL,
+				     "a real-time partition has its memory near its CPU: it cannot be told a node");
 	if (strnlen(arg->watch, sizeof(arg->watch)) == sizeof(arg->watch))
 		return shimos_refuse(c, -ENAMETOOLONG,
 				     "the name of whom it shall watch has no end");
@@ -112,8 +115,7 @@ static int ioctl_create(void *session, void *data, struct complaint *c)
 	if (!kind)
 		return shimos_refuse(c, -EINVAL, "there is no kind %u of partitions", arg->kind);
 	ret = ioctl_check_permission(c) ?: kind->check_host(c) ?:
-	      ioctl_check_create(kind, arg, c) ?:
-	      shimos_door_check_reserved(arg->reserved, c) ?: kind->check_share(arg, c);
+	      ioctl_check_create(kind, arg, c) ?: kind->check_share(arg, c);
 	if (ret)
 		return ret;
 	if (!arg->cpu_count || arg->cpu_count > SHIMOS_MAX_CPUS)

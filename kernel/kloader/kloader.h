@@ -149,6 +149,7 @@ struct partition_kind {
  * @hardware_ids: in the order of @cpus
  * @memory_sem: write-held to change the memory; readers copy from it
  * @hidden: nobody can copy from it
+ * @node: that all of the memory is in, constant; NUMA_NO_NODE: near its first CPU if there is room
  * @memory: bytes
  * @range_count: how many of @ranges
  * @ranges: its memory, the largest first
@@ -213,6 +214,7 @@ struct partition {
 
 	struct rw_semaphore memory_sem;
 	bool hidden;
+	int node;
 	u64 memory;
 	u32 range_count;
 	struct shimos_range ranges[SHIMOS_MAX_RANGES];

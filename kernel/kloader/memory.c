@@ -293,14 +293,19 @@ static int memory_near(const struct partition *p)
 	u32 cpu = p->cpus[0];
 	int nid = cpu < nr_cpu_ids && cpu_present(cpu) ? cpu_to_node(cpu) : NUMA_NO_NODE;
 
+	if (p->node != NUMA_NO_NODE)
+		return p->node;
 	return nid != NUMA_NO_NODE && node_online(nid) ? nid : first_online_node;
 }
 
 /* Memory near its CPUs if there is any, for all that it does goes there. */
-static int memory_take_anywhere(int near, u64 size, struct shimos_range *out)
+static int memory_take_anywhere(const struct partition *p, u64 size, struct shimos_range *out)
 {
+	int near = memory_near(p);
 	int nid, ret = memory_take_on_node(near, size, out);
 
+	if (p->node != NUMA_NO_NODE)
+		return ret;
 	for_each_online_node(nid) {
 		if (ret != -ENOSPC)
 			break;
@@ -320,7 +325,6 @@ static int memory_by_size(const void *a, const void *b)
 /* Halve the size wanted whenever there is no range as large. */
 static int memory_take_pieces(struct partition *p, u64 size, struct complaint *c)
 {
-	int near = memory_near(p);
 	u64 want = size, left = size;
 	u64 least = p->kind->one_range ? size : FIRST_SMALLEST;
 	int ret;
@@ -332,7 +336,7 @@ static int memory_take_pieces(struct partition *p, u64 size, struct complaint *c
 					     (size - left) >> 20, size >> 20,
 					     SHIMOS_MAX_RANGES, size >> 20);
 		want = min(want, left);
-		ret = memory_take_anywhere(near, want, &p->ranges[p->range_count]);
+		ret = memory_take_anywhere(p, want, &p->ranges[p->range_count]);
 		if (!ret) {
 			p->range_count++;
 			left -= want;
@@ -341,6 +345,10 @@ static int memory_take_pieces(struct partition *p, u64 size, struct complaint *c
 		}
 		if (ret != -ENOSPC)
 			return ret;
+		if (want <= least && p->node != NUMA_NO_NODE)
+			return shimos_refuse(c, -ENOSPC,
+					     "node %d has no more than %llu MiB of %llu that can be moved: take less, or do not name a node",
+					     p->node, (size - left) >> 20, size >> 20);
 		if (want <= least)
 			return shimos_refuse(c, -ENOSPC,
 					     "the host's memory is too fragmented: no movable range of %llu MiB is left after %llu MiB of %llu; take less, or boot the host with movablecore=%lluM",
@@ -368,6 +376,8 @@ int memory_take(struct partition *p, u64 size, struct complaint *c)
 	u64 available = (u64)si_mem_available() << PAGE_SHIFT;
 	int ret;
 
+	if (p->node != NUMA_NO_NODE && (p->node >= nr_node_ids || !node_online(p->node)))
+		return shimos_refuse(c, -EINVAL, "this machine has no node %u", p->node);
 	if (!size || !IS_ALIGNED(size, MEMORY_ALIGN))
 		return shimos_refuse(c, -EINVAL, "memory must be a multiple of %u MiB",
 				     MEMORY_ALIGN >> 20);

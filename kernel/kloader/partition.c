@@ -63,6 +63,7 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 	p->priority = arg->priority;
 	p->period_ns = arg->period_ns;
 	strscpy(p->watches, arg->watch, sizeof(p->watches));
+	p->node = arg->node ? arg->node - 1 : NUMA_NO_NODE;
 	p->cpu_count = arg->cpu_count;
 	memcpy(p->cpus, cpus, arg->cpu_count * sizeof(*cpus));
 	INIT_LIST_HEAD(&p->passthrough);

@@ -203,44 +203,6 @@ def test_killed_tool_leaves_nothing(machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
-#: Two CPUs and 2 GiB each.
-_NODES = [
-    *("-smp", "4,sockets=2,cores=2,threads=1"),
-    *("-object", "memory-backend-ram,id=node0,size=2G,share=on", "-numa", "node,nodeid=0,cpus=0-1,memdev=node0"),
-    *("-object", "memory-backend-ram,id=node1,size=2G,share=on", "-numa", "node,nodeid=1,cpus=2-3,memdev=node1"),
-]
-
-
-class _TwoNodes(Machine):
-    """Its memory is two objects, and a template has one."""
-
-    TEMPLATES = False
-
-
-def test_memory_near_its_cpus() -> None:
-    """On a machine of two nodes, a partition's memory is its CPUs'."""
-
-    def node_at(address: int) -> int:
-        block = address // int(machine.run("cat /sys/devices/system/memory/block_size_bytes").output, 16)
-        return int(machine.run(f"basename /sys/devices/system/memory/memory{block}/node*").output.removeprefix("node"))
-
-    with _TwoNodes(extra=_NODES, partitions=["6.1"]) as machine:
-        for cpus, node in (("2-3", 1), ("1", 0)):
-            start(machine, cpus=cpus)
-            ranges = show(machine)["ranges"]
-            ends = [place for r in ranges for place in (r["start"], r["start"] + r["size"] - 1)]
-            assert ends and {node_at(end) for end in ends} == {node}, ranges
-            remove(machine)
-        # --cpus: the last ones, unless their node has no room for the memory
-        start(machine, cpus=1, memory="1G")
-        assert show(machine)["cpus"] == [3]
-        free = machine.run("awk '/MemFree/ {print int($4 / 1024)}' /sys/devices/system/node/node1/meminfo").output
-        start(machine, "db", cpus=1, memory=f"{int(free) + 8}M")
-        assert show(machine, "db")["cpus"] == [1]
-        remove(machine, "web db")
-        machine.assert_dmesg_clean()
-
-
 def test_reboot_restarts_when_asked(machine: Machine) -> None:
     start(machine, more="--on-reboot restart")
     console = machine.partition("web")

@@ -65,7 +65,8 @@ enum shimos_kind {
  *	default.  Others: 0
  * @period_ns: SHIMOS_KIND_RT: the period.  Others: 0
  * @priority: SHIMOS_KIND_RT: SHIMOS_RT_*_PRIORITY; 0: the default.  Others: 0
- * @reserved: 0
+ * @node: SHIMOS_KIND_LINUX: one more than the number of the node that all of its memory is to be
+ *	in; 0: that of its first CPU, and of other nodes what is missing.  Others: 0
  * @watch: SHIMOS_KIND_RT: the name of another such partition, whose program it watches whenever
  *	both run; empty: none
  *
@@ -84,7 +85,7 @@ struct shimos_create {
 	__u64 budget_ns;
 	__u64 period_ns;
 	__u32 priority;
-	__u32 reserved;
+	__u32 node;
 	char watch[SHIMOS_NAME_LEN];
 };
 

@@ -41,7 +41,7 @@ fn the_structures_match_the_c_header() {
         budget_ns,
         period_ns,
         priority,
-        reserved,
+        node,
         watch
     );
     fields!(

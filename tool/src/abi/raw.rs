@@ -112,7 +112,7 @@ pub struct Create {
     pub budget_ns: u64,
     pub period_ns: u64,
     pub priority: u32,
-    pub reserved: u32,
+    pub node: u32,
     pub watch: [u8; NAME_LEN],
 }
 

@@ -38,6 +38,13 @@ pub struct Run {
     #[arg(long, value_name = "LIST", value_parser = CpuListParser)]
     pub cpuset: Option<CpuList>,
 
+    /// Take CPUs and memory of this node only: 1
+    ///
+    /// Without it all of the memory is in the node of the first CPU if there is room, and
+    /// what is missing in others.
+    #[arg(long, value_name = "N", conflicts_with = "share_cpus")]
+    pub node: Option<u32>,
+
     /// Number of the CPU to share with a real-time program that goes before the host: 1
     ///
     /// Makes a real-time partition: --kernel names its program, which has no initrd, no

@@ -58,7 +58,7 @@ fn run_on(
     let wish = Wish::from(args, file)?;
     let memory = Limits::of(&info, wish.kind).round(wish.memory)?;
     make_room(device, &wish.name, args.replace)?;
-    let cpus = cpus::choose(Path::new("/"), device, &wish.cpus, memory)?;
+    let cpus = cpus::choose(Path::new("/"), device, &wish.cpus, memory, wish.node)?;
     if wish.kind == Kind::Linux {
         cpus::warn_of_split_cores(&cpus);
     }
@@ -73,6 +73,7 @@ fn run_on(
         kind: wish.kind,
         cpus,
         memory,
+        node: wish.node,
         restart_on_reboot: wish.on_reboot == OnReboot::Restart,
         budget: wish.budget,
         priority: wish.priority,
@@ -328,6 +329,7 @@ pub mod tests {
             kind,
             cpus: vec![2, 3],
             memory: 1 << 30,
+            node: None,
             restart_on_reboot: false,
             budget: None,
             priority: None,

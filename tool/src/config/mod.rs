@@ -34,6 +34,8 @@ pub struct Config {
     pub on_change: Option<OnChange>,
     pub watch: Option<String>,
     pub memory: Option<String>,
+    /// As for `--node`.
+    pub node: Option<u32>,
     pub kernel: Option<PathBuf>,
     pub initrd: Option<PathBuf>,
     pub cmdline: Option<String>,

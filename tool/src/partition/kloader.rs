@@ -233,6 +233,7 @@ fn create_from(request: &CreateRequest) -> Outcome<abi::Create> {
     fill_name(&mut raw.name, &request.name)?;
     fill_name(&mut raw.watch, request.watch.as_deref().unwrap_or_default())?;
     raw.memory = request.memory;
+    raw.node = request.node.map_or(0, |node| node.saturating_add(1));
     raw.kind = request.kind.to_raw();
     if request.restart_on_reboot {
         raw.flags |= abi::CREATE_RESTART;

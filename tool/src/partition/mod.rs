@@ -201,6 +201,8 @@ pub struct CreateRequest {
     pub kind: Kind,
     pub cpus: Vec<u32>,
     pub memory: u64,
+    /// The node that all of the memory must be in; `None`: near the CPUs if there is room.
+    pub node: Option<u32>,
     pub restart_on_reboot: bool,
     /// Of a real-time program; `None`: KLoader's default.
     pub budget: Option<Budget>,

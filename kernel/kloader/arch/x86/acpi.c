@@ -6,6 +6,7 @@
  */
 #include <linux/acpi.h>
 
+#include "acpi.h"
 #include "aml.h"
 #include "pci.h"
 #include "x86.h"
@@ -21,14 +22,14 @@ struct x86_acpi_wakeup {
 	u64 mailbox;
 } __packed;
 
-struct x86_acpi_builder {
-	struct partition *p;
-	u64 next;		/* offset of the next free byte in its memory */
-	u64 tables[5];		/* physical addresses for the XSDT */
-	unsigned int count;
-};
-
-static void *x86_acpi_new_table(struct x86_acpi_builder *b, size_t len)
+/**
+ * x86_acpi_new_table() - begin a table where the last one ended
+ * @b: the tables so far
+ * @len: bytes, of which as many are zeroed
+ *
+ * Return: where it is.
+ */
+void *x86_acpi_new_table(struct x86_acpi_builder *b, size_t len)
 {
 	void *table = partition_at(b->p, b->next);
 
@@ -46,9 +47,18 @@ static u8 x86_acpi_checksum(const void *table, size_t len)
 	return -sum;
 }
 
-/* Fill in the header of the table made last; returns its physical address. */
-static u64 x86_acpi_finish(struct x86_acpi_builder *b, struct acpi_table_header *h,
-			   const char *signature, u8 revision, u32 len)
+/**
+ * x86_acpi_finish() - fill in the header of the table made last
+ * @b: the tables so far
+ * @h: its header
+ * @signature: four characters
+ * @revision: of the table's layout
+ * @len: bytes, the header included
+ *
+ * Return: its physical address.
+ */
+u64 x86_acpi_finish(struct x86_acpi_builder *b, struct acpi_table_header *h,
+		    const char *signature, u8 revision, u32 len)
 {
 	u64 addr = partition_phys(b->p, b->next);
 
@@ -227,6 +237,7 @@ int x86_write_acpi(struct partition *p, u64 *rsdp, struct complaint *c)
 	b.tables[b.count++] = x86_acpi_write_shim(&b);
 	if (p->passthrough_count)
 		b.tables[b.count++] = x86_acpi_write_mcfg(&b);
+	x86_acpi_add_numa(&b);
 	*rsdp = x86_acpi_write_rsdp(&b, x86_acpi_write_xsdt(&b));
 	return 0;
 }

@@ -26,8 +26,17 @@ pub enum Cpus {
 /// Whole cores that are neighbours, of one node that has `memory` bytes free if there is
 /// one, and those with the highest numbers. Never a core of which the host keeps a CPU: the
 /// first one, those that cannot go offline, and those shared with real-time programs.
-/// `root` is `/` but in tests.
-pub fn choose(root: &Path, device: &dyn Device, cpus: &Cpus, memory: u64) -> Result<Vec<u32>> {
+/// With `node`, all must be in that one. `root` is `/` but in tests.
+pub fn choose(
+    root: &Path,
+    device: &dyn Device,
+    cpus: &Cpus,
+    memory: u64,
+    node: Option<u32>,
+) -> Result<Vec<u32>> {
+    if let Some(node) = node {
+        check_node(root, node, cpus)?;
+    }
     let wanted = match cpus {
         Cpus::List(list) => return Ok(list.clone()),
         Cpus::Count(wanted) => *wanted as usize,
@@ -38,7 +47,8 @@ pub fn choose(root: &Path, device: &dyn Device, cpus: &Cpus, memory: u64) -> Res
         .filter(|s| s.kind == Kind::Rt)
         .flat_map(|s| s.cpus.clone())
         .collect();
-    let cores = free_cores(root, &shared);
+    let mut cores = free_cores(root, &shared);
+    cores.retain(|core| node.is_none_or(|node| core.node == node));
     let mut nodes: BTreeMap<u32, Vec<&Core>> = BTreeMap::new();
     for core in &cores {
         nodes.entry(core.node).or_default().push(core);
@@ -55,7 +65,40 @@ pub fn choose(root: &Path, device: &dyn Device, cpus: &Cpus, memory: u64) -> Res
     places
         .chain(std::iter::once(&all))
         .find_map(|cores| neighbours(cores, wanted))
-        .ok_or_else(|| too_many(&cores, wanted))
+        .ok_or_else(|| too_many(&cores, wanted, node))
+}
+
+/// Refuse a node that is not there, and CPUs that were named and are in another one.
+fn check_node(root: &Path, node: u32, cpus: &Cpus) -> Result<()> {
+    let mut nodes = read_list(root, "sys/devices/system/node/online");
+    if nodes.is_empty() {
+        nodes.push(0); // a kernel without NUMA
+    }
+    if !nodes.contains(&node) {
+        let known = match nodes.as_slice() {
+            [only] => format!("node {only} only"),
+            _ => format!("nodes {}", cpulist::show(&nodes)),
+        };
+        return Err(Error::new(format!(
+            "there is no node {node}: this machine has {known}"
+        )));
+    }
+    let Cpus::List(list) = cpus else {
+        return Ok(());
+    };
+    match list.iter().find(|cpu| node_of(root, **cpu) != node) {
+        None => Ok(()),
+        Some(cpu) => Err(Error::new(format!(
+            "CPU {cpu} is in node {}, and --node {node} was asked for",
+            node_of(root, *cpu)
+        ))
+        .hint(format!(
+            "node {node} has CPUs {}; or leave --node out",
+            fs::read_to_string(root.join(format!("sys/devices/system/node/node{node}/cpulist")))
+                .unwrap_or_default()
+                .trim()
+        ))),
+    }
 }
 
 /// The threads of one core that can be taken together.
@@ -99,15 +142,16 @@ fn neighbours(cores: &[&Core], wanted: usize) -> Option<Vec<u32>> {
     })
 }
 
-fn too_many(cores: &[Core], wanted: usize) -> Error {
+fn too_many(cores: &[Core], wanted: usize, node: Option<u32>) -> Error {
     let free: Vec<u32> = {
         let mut free: Vec<u32> = cores.iter().flat_map(|core| core.cpus.clone()).collect();
         free.sort_unstable();
         free
     };
     let what = format!(
-        "cannot take {wanted} CPU{}",
-        if wanted == 1 { "" } else { "s" }
+        "cannot take {wanted} CPU{}{}",
+        if wanted == 1 { "" } else { "s" },
+        node.map_or(String::new(), |node| format!(" of node {node}"))
     );
     if free.is_empty() {
         return Error::new(format!("{what}: the host has none to spare"))
@@ -197,7 +241,8 @@ mod tests {
 
     fn on(cores: &[(&str, u32)], fake: &Fake, count: u32, memory: u64) -> Result<String> {
         let root = machine(cores);
-        choose(root.path(), fake, &Cpus::Count(count), memory).map(|cpus| cpulist::show(&cpus))
+        choose(root.path(), fake, &Cpus::Count(count), memory, None)
+            .map(|cpus| cpulist::show(&cpus))
     }
 
     const SINGLE: [(&str, u32); 4] = [("0", 0), ("1", 0), ("2", 0), ("3", 0)];
@@ -215,7 +260,10 @@ mod tests {
     fn named_ones_are_taken_as_they_are() {
         let list = Cpus::List(vec![7, 0]);
         let root = Path::new("/nonexistent");
-        assert_eq!(choose(root, &Fake::default(), &list, 1), Ok(vec![7, 0]));
+        assert_eq!(
+            choose(root, &Fake::default(), &list, 1, None),
+            Ok(vec![7, 0])
+        );
     }
 
     #[test]
@@ -237,7 +285,7 @@ mod tests {
     fn one_core_stays_even_if_every_cpu_could_go() {
         let root = machine(&SINGLE);
         fs::write(root.path().join("sys/devices/system/cpu/cpu0/online"), "1").unwrap();
-        let of = |count| choose(root.path(), &Fake::default(), &Cpus::Count(count), 1);
+        let of = |count| choose(root.path(), &Fake::default(), &Cpus::Count(count), 1, None);
         assert_eq!(of(3), Ok(vec![1, 2, 3]));
         assert!(of(4).is_err());
         fs::remove_file(root.path().join("sys/devices/system/cpu/cpu3/online")).unwrap();
@@ -274,11 +322,54 @@ mod tests {
         )
         .unwrap();
         let of = |count, memory| {
-            choose(root.path(), &Fake::default(), &Cpus::Count(count), memory).unwrap()
+            choose(
+                root.path(),
+                &Fake::default(),
+                &Cpus::Count(count),
+                memory,
+                None,
+            )
+            .unwrap()
         };
         assert_eq!(of(2, 1 << 20), [3, 4]);
         assert_eq!(of(2, 2 << 20), [1, 2]);
         assert_eq!(of(2, 2 << 30), [3, 4], "it fits nowhere: as near as can be");
+    }
+
+    #[test]
+    fn one_node_that_was_named() {
+        let root = machine(&[("0", 0), ("1", 0), ("2", 0), ("3", 1), ("4", 1)]);
+        for (path, text) in [("online", "0-1\n"), ("node1/cpulist", "3-4\n")] {
+            fs::write(root.path().join("sys/devices/system/node").join(path), text).unwrap();
+        }
+        let of = |cpus: Cpus, node| match choose(
+            root.path(),
+            &Fake::default(),
+            &cpus,
+            1 << 40,
+            Some(node),
+        ) {
+            Ok(cpus) => cpulist::show(&cpus),
+            Err(Error::Failed { message, hint }) => {
+                format!("{message}; {}", hint.unwrap_or_default())
+            }
+            Err(other) => panic!("{other}"),
+        };
+        assert_eq!(of(Cpus::Count(2), 0), "1-2", "whatever memory it has");
+        assert_eq!(of(Cpus::Count(1), 1), "4");
+        assert_eq!(
+            of(Cpus::Count(3), 1),
+            "cannot take 3 CPUs of node 1: the host has 2 to spare, CPUs 3-4; ask for fewer; `shimos ls` shows who has CPUs"
+        );
+        assert_eq!(of(Cpus::List(vec![3, 4]), 1), "3-4");
+        assert_eq!(
+            of(Cpus::List(vec![3, 2]), 1),
+            "CPU 2 is in node 0, and --node 1 was asked for; node 1 has CPUs 3-4; or leave --node out"
+        );
+        assert_eq!(
+            of(Cpus::Count(1), 5),
+            "there is no node 5: this machine has nodes 0-1; "
+        );
     }
 
     #[test]

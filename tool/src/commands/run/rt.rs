@@ -78,6 +78,7 @@ fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
         ("--disk", !args.share.disks.is_empty()),
         ("--net", !args.share.nets.is_empty()),
         ("--guarded", args.guarded),
+        ("--node", args.node.is_some()),
     ];
     let written = [
         ("initrd", file.initrd.is_some()),
@@ -86,6 +87,7 @@ fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
         ("disk", !file.disk.is_empty()),
         ("net", !file.net.is_empty()),
         ("guarded", file.guarded == Some(true)),
+        ("node", file.node.is_some()),
     ];
     first(&given, &written, args)
 }

@@ -84,6 +84,7 @@ fn what_is_asked_for() {
         kind: Kind::Rt,
         cpus: vec![1],
         memory: 8 << 20,
+        node: None,
         restart_on_reboot: true,
         budget: Some(Budget {
             budget_ns: 4_000_000,
@@ -97,7 +98,7 @@ fn what_is_asked_for() {
     };
     let raw = create_from(&request).unwrap();
     assert_eq!((raw.budget_ns, raw.period_ns), (4_000_000, 10_000_000));
-    assert_eq!(raw.priority, 90);
+    assert_eq!((raw.priority, raw.node), (90, 0));
     assert_eq!((text(&raw.name).as_str(), raw.memory), ("ctl", 8 << 20));
     assert_eq!((raw.kind, raw.flags), (abi::KIND_RT, abi::CREATE_RESTART));
     request.protected = true;
@@ -120,7 +121,9 @@ fn what_is_asked_for() {
     assert_eq!(raw.priority, 0, "the default");
     assert_eq!((raw.kind, raw.flags), (abi::KIND_LINUX, 0));
     request.guarded = true;
-    assert_eq!(create_from(&request).unwrap().flags, abi::CREATE_GUARDED);
+    request.node = Some(1);
+    let raw = create_from(&request).unwrap();
+    assert_eq!((raw.flags, raw.node), (abi::CREATE_GUARDED, 2));
     request.name = "n".repeat(abi::NAME_LEN);
     let refusal = create_from(&request).err().unwrap();
     assert_eq!(refusal.errno, Errno::ENAMETOOLONG);
