@@ -137,6 +137,10 @@ deb: ## build the Debian packages into BUILD/deb (needs debhelper, dh-dkms, musl
 transcripts: ## run what the documents' transcripts show, and put in what it prints (ONLY="README.md docs/realtime.md")
 	lab/enter env SHIMOS_TOOL_PROFILE=release python3 -m lab.transcripts $(ONLY)
 
+.PHONY: matrix
+matrix: ## fill docs/matrix.md: each of Debian's kernels as host, with each as partition (KERNELS="6.12 7.3": only these)
+	lab/enter python3 -m lab.matrix $(KERNELS)
+
 .PHONY: lib examples
 LIB_FLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -Ikernel/ikc -Ikernel/include/uapi -Ilib/c
 lib: examples ## test the C library and build the examples into OUT (OUT=…)
