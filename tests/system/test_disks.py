@@ -211,12 +211,12 @@ def test_limits(machine: Machine) -> None:
     machine.run("mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup")
     fio = f"{CHROOT_TOOLS} fio --name=x --ioengine=libaio --direct=1 --time_based --runtime={rounds(4, 2)} --output-format=json"
 
+    shell = start_with(machine)
+
     def measured(options: str, load: str) -> dict[str, float]:
-        shell = start_with(machine, f"{disk}{options}")
-        own = inside(shell, disk)
-        said = json.loads(shell.run(f"{fio} --filename={own} {load}", timeout=120).output)
-        shell.close()
-        remove(machine)
+        machine.run(f"shimos attach web --disk {disk}{options}")
+        said = json.loads(shell.run(f"{fio} --filename={inside(shell, disk)} {load}", timeout=120).output)
+        machine.run(f"shimos detach web --disk {disk}")
         read = said["jobs"][0]["read"]
         return {"iops": read["iops"], "bytes": read["bw_bytes"]}
 
@@ -229,6 +229,8 @@ def test_limits(machine: Machine) -> None:
     assert 0.5 < limited / requests < 1.5, f"iops={requests} made it {limited:.0f}, without it {free[0]:.0f}"
     limited = measured(f",bw={kilobytes}K", large)["bytes"] / 1024
     assert 0.5 < limited / kilobytes < 1.5, f"bw={kilobytes}K made it {limited:.0f}, without it {free[1] / 1024:.0f}"
+    shell.close()
+    remove(machine)
 
 
 def test_zeroes_that_take_long(machine: Machine) -> None:
