@@ -32,7 +32,10 @@ TEMPLATES = CACHE / "templates"
 #: Machines that are not frozen: a clone would need the very processor state that KVM keeps.
 _COLD_ACCELERATORS = ("kvm",)
 #: Bytes on disk that all templates may have together; the longest unused go first.
-ROOM = 20 << 30
+#: What all tests start from must fit: of less, each run would find the very ones gone that it wants next.
+ROOM = 32 << 30
+#: What they leave free for everything else, however few of them remain.
+_LEFT_FREE = 8 << 30
 #: What must be free on the cache's disk before one is made: a memory file that cannot grow kills the emulator.
 _NEEDED = 2 << 30
 #: Changes when what is frozen, or how, changes otherwise than by the emulator's arguments.
@@ -226,7 +229,9 @@ def _make_room() -> None:
         _remove(torn.with_suffix(""), torn)
     templates = sorted((p for p in TEMPLATES.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime)
     sizes = {path: _blocks(path) for path in templates}
-    while templates and (sum(sizes.values()) > ROOM - _NEEDED or shutil.disk_usage(TEMPLATES).free < _NEEDED):
+    while templates and (
+        sum(sizes.values()) > ROOM - _NEEDED or shutil.disk_usage(TEMPLATES).free < _NEEDED + _LEFT_FREE
+    ):
         oldest = templates.pop(0)
         _remove(oldest, oldest)
         del sizes[oldest]

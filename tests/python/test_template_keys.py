@@ -87,6 +87,7 @@ def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(template, "TEMPLATES", tmp_path)
     monkeypatch.setattr(template, "ROOM", 10 * MIB)
     monkeypatch.setattr(template, "_NEEDED", 5 * MIB)
+    monkeypatch.setattr(template, "_LEFT_FREE", 0)
     for age, name in enumerate(("new", "middle", "old")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "ram").write_bytes(os.urandom(4 * MIB))
@@ -105,6 +106,23 @@ def test_a_template_that_somebody_starts_from_stays(templates: Path) -> None:
         template._make_room()
         assert (templates / "old" / "ram").exists()
     assert not (templates / "middle").exists()
+
+
+def test_room_is_left_for_everything_else(templates: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template, "ROOM", 100 * MIB)
+    template._make_room()
+    assert len([p for p in templates.iterdir() if p.is_dir()]) == 3
+    usage = namedtuple("usage", "total used free")
+
+    def usage_now(_: Path) -> tuple[int, ...]:
+        kept = len([p for p in templates.iterdir() if p.is_dir()])
+        return usage(100 * MIB, 0, (30 - 4 * kept) * MIB)
+
+    monkeypatch.setattr(shutil, "disk_usage", usage_now)
+    monkeypatch.setattr(template, "_LEFT_FREE", 18 * MIB)
+    template._make_room()
+    # 5 for the next one and 18 for others
+    assert sorted(p.name for p in templates.iterdir() if p.is_dir()) == ["new"]
 
 
 def test_a_full_disk_is_said_before_anything_is_made(templates: Path, monkeypatch: pytest.MonkeyPatch) -> None:
