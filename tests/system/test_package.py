@@ -43,6 +43,9 @@ def test_packages(tmp_path: Path) -> None:
     run("make", "-C", SRC, "deb", f"BUILD={made}")
     (tool,) = (made / "deb").glob("shimos_*.deb")
     (modules,) = (made / "deb").glob("shimos-dkms_*.deb")
+    # The tool is static, and whose modules come otherwise needs no compiler.
+    assert run("dpkg-deb", "--field", tool, "Depends").strip() == ""
+    assert "dkms" in run("dpkg-deb", "--field", modules, "Depends")
     listing = run("dpkg", "-c", tool)
     for wanted in IN_TOOL:
         assert wanted in listing, listing

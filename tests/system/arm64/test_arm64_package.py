@@ -30,6 +30,7 @@ def test_packages(tmp_path: Path) -> None:
     (tool,) = (build / "deb").glob("shimos_*_arm64.deb")
     (modules,) = (build / "deb").glob("shimos-dkms_*_all.deb")
     assert run("dpkg-deb", "--field", tool, "Architecture").strip() == "arm64"
+    assert run("dpkg-deb", "--field", tool, "Depends").strip() == ""
     listing = run("dpkg-deb", "--contents", tool)
     for wanted in ("shimos@.service", "man1/shimos-run.1.gz", "completions/shimos", "include/shimos/ikc.h"):
         assert wanted in listing, listing
