@@ -11,7 +11,7 @@ from lab.stage.devices import device
 from lab.stage.disks import inside, stock_module
 from lab.stage.lan import bridge, ip4, ip6
 from lab.stage.partitions import PROGRAMS, Resources, initrd_with, remove, start
-from tests.support.tiers import rounds
+from tests.support.tiers import REPETITION, rounds
 
 pytestmark = pytest.mark.machine(arch="arm64", disks=[Disk("data", "64M")], nics=[Nic()])
 
@@ -31,7 +31,7 @@ def sum_of(shell: Machine | PartitionConsole, disk: str) -> str:
     return shell.run(f"head -c {BYTES} {disk} | md5sum", timeout=120).output
 
 
-@pytest.mark.parametrize("flavour", ["6.1", "6.12"])
+@pytest.mark.parametrize("flavour", [pytest.param("6.1", marks=REPETITION), "6.12"])
 def test_disk(machine: Machine, flavour: str) -> None:
     """What one side writes the other reads, in both directions; then checked random I/O from both CPUs."""
     disk = machine.disk("data")
