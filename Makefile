@@ -105,7 +105,7 @@ check-model: ## IKC's ring, allocator and shared words: all interleavings, in Ar
 		-o $(BUILD)/model/check $(MODEL)
 	$(BUILD)/model/check
 
-# release, or lab, which is built in a third of the time
+# release, or lab: see tool/Cargo.toml
 PROFILE ?= release
 # named, else cargo would link its own plugins statically; see tool/.cargo
 RUST_TARGET = $(subst -linux,-unknown-linux-gnu,$(TRIPLE))

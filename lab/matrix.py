@@ -21,7 +21,7 @@ from lab.paths import SRC
 from lab.stage.partitions import show, start, wait_state
 
 #: The kernels for clouds of each suite, as lab/kernels.py calls them.
-FLAVOURS = ("6.1", "6.1-security", "6.12", "6.12-security", "7.3")
+FLAVOURS = tuple(sorted(name for name, (_, kind) in kernels.FLAVOURS.items() if kind.startswith("cloud-")))
 PAGE = SRC / "docs" / "matrix.md"
 _DISK = "data"
 _HEAD = """\

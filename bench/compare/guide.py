@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from statistics import median
 
 from bench.compare.results import Clock
-from bench.compare.tables import BEHIND, TITLES, Row
+from bench.compare.tables import BEHIND, TITLES, Row, told
 
 #: From here on SHIMOS counts as faster than native Linux: as far from it as BEHIND.
 AHEAD = 1 / BEHIND
@@ -46,9 +46,10 @@ def overview(groups: Iterable[tuple[str, Clock, list[Row]]]) -> str:
             continue
         ahead = sum(speed > AHEAD for speed in speeds)
         behind = sum(speed < BEHIND for speed in speeds)
-        by = "instructions" if clock == "instructions" else "time"
         counts = f"{ahead} | {len(speeds) - ahead - behind} | {behind}"
-        lines.append(f"| [{title}](#{anchor(title)}) | {by} | {len(speeds)} | {counts} | {median(speeds):.2f} |")
+        lines.append(
+            f"| [{title}](#{anchor(title)}) | {told(clock)} | {len(speeds)} | {counts} | {median(speeds):.2f} |"
+        )
     if not lines:
         return ""
     near = f"{1 - BEHIND:.0%}"

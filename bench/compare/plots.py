@@ -7,7 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 
 from bench.compare.results import Clock
-from bench.compare.tables import TITLES, Row
+from bench.compare.tables import TITLES, Row, told
 from bench.compare.workload import Group
 
 mpl.use("Agg")
@@ -36,7 +36,7 @@ def draw(directory: Path, group: Group, clock: Clock, found: list[Row]) -> str |
     axes.invert_yaxis()
     axes.axvline(1, color="black", linewidth=0.8)
     axes.margins(x=0.12)
-    axes.set_xlabel(f"times native Linux' speed, by {'instructions' if clock == 'instructions' else 'time'}")
+    axes.set_xlabel(f"times native Linux' speed, by {told(clock)}")
     axes.legend(fontsize=8)
     axes.set_title(group.title, fontsize=10)
     stem = f"{group.name}-{clock}"

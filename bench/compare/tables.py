@@ -62,6 +62,11 @@ def number(value: float) -> str:
     return f"{value:.3g}"
 
 
+def told(clock: Clock) -> str:
+    """Return what a clock counts, in the words of plots and tables."""
+    return "instructions" if clock == "instructions" else "time"
+
+
 def rows(group: Group, results: Results, clock: Clock, commit: str) -> list[Row]:
     """Return what was measured of a group."""
     found = []

@@ -17,6 +17,7 @@ def check_partition(machine: Machine, flavour: str, more: str = "") -> None:
     assert console.run("uname -r").output.strip() == machine.versions[flavour]
     assert console.run("nproc").output.strip() == "2"
     console.close()
+    machine.run("shimos ping -c 10 -i 0 k")
     remove(machine, "k")
 
 

@@ -238,13 +238,13 @@ def test_budget(fresh_machine: Machine) -> None:
     )
     alone = loops(machine, 2)
     got = {}
-    for name, seconds in (("endless", 4), ("past", 1), ("often", 1)):
+    for name, seconds in (("endless", 4), ("past", 1), ("often", 2)):
         with beside(machine, f"busy-{name}", 0, BUDGET):
             got[name] = loops(machine, seconds) / alone
             end = state(machine, 0)
         assert end["throttled"] >= 99 * seconds
-        assert name == "endless" or end["timers"] > 50_000 * seconds
-        assert name != "past" or end["past"] > 100_000
+        assert name == "endless" or end["timers"] > 100000
+        assert name != "past" or end["past"] > 100000
     assert got == {name: pytest.approx(1 - SHARE, abs=0.02) for name in got}
     assert_balanced(before, state(machine, 0))
     leave(machine, [0])

@@ -94,9 +94,10 @@ fn check_node(root: &Path, node: u32, cpus: &Cpus) -> Result<()> {
         ))
         .hint(format!(
             "node {node} has CPUs {}; or leave --node out",
-            fs::read_to_string(root.join(format!("sys/devices/system/node/node{node}/cpulist")))
-                .unwrap_or_default()
-                .trim()
+            cpulist::show(&read_list(
+                root,
+                &format!("sys/devices/system/node/node{node}/cpulist")
+            ))
         ))),
     }
 }
