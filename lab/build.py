@@ -95,8 +95,7 @@ def everything(arch: Arch = DEFAULT) -> dict[str, Path]:
 @functools.cache
 def test_programs(arch: Arch) -> dict[str, Path]:
     """Programs that only tests use, static or scripts, by their places on a machine."""
-    parts = {f"{_TESTS}/extract-vmlinux": SRC / "tests/programs/extract-vmlinux"}
-    parts |= {
+    parts = {
         f"{_TESTS}/{script.name}": script for script in sorted((SRC / "tests" / "guest").iterdir()) if script.is_file()
     }
     out = _BUILD / f"test-programs{arch.suffix}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lab import cache, files, foreign_initrd
+from lab import cache, files, foreign_initrd, vmlinux
 from lab.arch import DEFAULT, Arch
 from lab.command import run
 from lab.host_root import root_tree
@@ -17,7 +17,7 @@ _UNPACK = {".xz": "xz", ".zst": "zstd"}
 
 
 def kernel_disk(kernel: Kernel) -> Path:
-    """Return the disk with boot/ and lib/modules/ of one kernel, and Debian's own initrd for it."""
+    """Return the disk with boot/ and lib/modules/ of one kernel, it unpacked, and Debian's own initrd for it."""
     tree = root_tree(kernel.arch)
 
     def build(target: Path) -> None:
@@ -26,9 +26,11 @@ def kernel_disk(kernel: Kernel) -> Path:
             _mkinitramfs(tree, kernel, initrd)
         else:
             foreign_initrd.make(kernel, initramfs(kernel), initrd)
+        if kernel.unpacked != kernel.image:
+            vmlinux.unpack(kernel.image, kernel.unpacked)
         files.ext4(kernel.root, target, spare=256 << 20)
 
-    key = cache.digest(tree.name, kernel.version)
+    key = cache.digest(tree.name, kernel.version, Path(vmlinux.__file__))
     name = f"kernel-{kernel.name}.ext4"
     return cache.make(name, key, f"making the disk of kernel {kernel.version}", build)
 

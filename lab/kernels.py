@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lab import cache, progress
 from lab.apt import Apt, install
-from lab.arch import DEFAULT, Arch
+from lab.arch import AMD64, DEFAULT, Arch
 from lab.command import CommandError, run
 from lab.paths import CACHE
 
@@ -55,6 +55,11 @@ class Kernel:
     def image(self) -> Path:
         """Return the kernel's compressed image."""
         return self.root / "boot" / f"vmlinuz-{self.version}"
+
+    @property
+    def unpacked(self) -> Path:
+        """Return the same kernel as what boots soonest, once the lab has made that; arm64's images are not packed."""
+        return self.root / "boot" / f"vmlinux-{self.version}" if self.arch is AMD64 else self.image
 
     @property
     def modules(self) -> Path:

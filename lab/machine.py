@@ -125,6 +125,7 @@ class Machine:
         spec = self.spec
         found = kernels.get(*spec.flavours, arch=self.arch)
         self.versions = {k.flavour: k.version for k in found}
+        self._unpacked = {k.flavour: k.unpacked.name for k in found}
         # The machine's first program knows what is a kernel's disk by the serial.
         disks = [Disk("system", host_root.root_disk(self.arch))]
         disks += [Disk(f"kernel-{k.flavour}", host.kernel_disk(k)) for k in found]
@@ -270,6 +271,10 @@ class Machine:
     def vmlinuz(self, flavour: str) -> str:
         """Return the path of a stock kernel on the machine."""
         return f"/boot/vmlinuz-{self.versions[flavour]}"
+
+    def vmlinux(self, flavour: str) -> str:
+        """Return the same kernel unpacked, which takes no time for that and has no KASLR, for --kernel."""
+        return f"/boot/{self._unpacked[flavour]}"
 
     def debian_initrd(self, flavour: str) -> str:
         """Return the path of Debian's own initrd for that kernel on the machine."""

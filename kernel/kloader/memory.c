@@ -60,12 +60,13 @@ static unsigned long memory_first_obstacle(struct zone *zone, unsigned long star
 }
 
 /*
- * What is cleared without a pause, for the kernel takes none by itself.  A
+ * What is emptied by one call, each of which waits for all CPUs (lru_cache_disable(), in
+ * the emulator 10 ms), and cleared without a pause, for the kernel takes none by itself.  A
  * CPU that is busy for long with it keeps others from going off, as all have to stop
  * for that; and a stock 6.12 whose CPU stands like that for long may find its fair
  * server awake and warn of a "Dying CPU not properly vacated".
  */
-#define CHUNK_PFN	((unsigned long)SZ_4M >> PAGE_SHIFT)
+#define CHUNK_PFN	((unsigned long)SZ_16M >> PAGE_SHIFT)
 
 /* Somebody may hold a page for a moment; then the same chunk can be had soon after. */
 #define CHUNK_TRIES	5
@@ -76,6 +77,7 @@ struct part {
 	struct work_struct work;
 	unsigned long start, end;	/* pfn */
 	unsigned long *taken;		/* a bit for each of its chunks */
+	unsigned long obstacle;		/* chunk that could not be emptied, or end */
 	bool all;			/* or only chunks with something in them */
 	int *failed;			/* of the whole range: no other part need go on */
 };
@@ -148,6 +150,7 @@ static void memory_take_part(struct work_struct *work)
 			return;
 		ret = memory_take_chunk(at, end);
 		if (ret) {
+			part->obstacle = at;
 			WRITE_ONCE(*part->failed, ret);
 			return;
 		}
@@ -194,6 +197,7 @@ static int memory_divide(struct part *part, unsigned int parts, unsigned long st
 		at = i + 1 < parts ? ALIGN(start + count / parts * (i + 1), PART_ALIGN_PFN)
 				   : end;
 		part[i].end = at;
+		part[i].obstacle = at;
 		part[i].failed = failed;
 		part[i].taken = bitmap_zalloc(DIV_ROUND_UP(at - part[i].start, CHUNK_PFN),
 					      GFP_KERNEL);
@@ -207,9 +211,11 @@ static int memory_divide(struct part *part, unsigned int parts, unsigned long st
 /*
  * alloc_contig_range() on all CPUs: most of its time goes into clearing the
  * pages (init_on_alloc).  What has something in it goes first, for only that
- * can fail, and nothing has been cleared for nothing then.
+ * can fail, and nothing has been cleared for nothing then.  @obstacle gets the
+ * lowest pfn at which it is known to have failed, if it is: no range that is
+ * as large lies between two of them.
  */
-static int memory_take_range(unsigned long start, unsigned long count)
+static int memory_take_range(unsigned long start, unsigned long count, unsigned long *obstacle)
 {
 	unsigned int i, parts = clamp_t(unsigned long, count / PART_PFN, 1,
 					num_online_cpus());
@@ -224,8 +230,11 @@ static int memory_take_range(unsigned long start, unsigned long count)
 		if (!failed)
 			memory_take_parts(part, parts, true);
 		ret = failed;
-		for (i = 0; ret && i < parts; i++)
+		for (i = 0; ret && i < parts; i++) {
 			memory_free_part(&part[i]);
+			if (part[i].obstacle != part[i].end)
+				*obstacle = min(*obstacle, part[i].obstacle);
+		}
 	}
 	for (i = 0; i < parts; i++)
 		bitmap_free(part[i].taken);
@@ -238,8 +247,8 @@ static int memory_take_in_zone(struct zone *zone, u64 size, struct shimos_range 
 {
 	unsigned long count = size >> PAGE_SHIFT;
 	unsigned long low = ALIGN(zone->zone_start_pfn, ALIGN_PFN);
-	unsigned long step = ALIGN(count / 16, ALIGN_PFN);
 	unsigned long start, bad;
+	int ret;
 
 	if (zone_end_pfn(zone) < low + count)
 		return -ENOSPC;
@@ -248,15 +257,17 @@ static int memory_take_in_zone(struct zone *zone, u64 size, struct shimos_range 
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		bad = memory_first_obstacle(zone, start, start + count);
-		if (bad == start + count &&
-		    !memory_take_range(start, count)) {
-			out->start = PFN_PHYS(start);
-			out->size = size;
-			return 0;
+		if (bad == start + count) {
+			ret = memory_take_range(start, count, &bad);
+			if (!ret) {
+				out->start = PFN_PHYS(start);
+				out->size = size;
+				return 0;
+			}
+			if (bad == start + count)
+				return ret;
 		}
-		/* go on just below the obstacle, or one step down */
-		if (bad == start + count)
-			bad = start + count - step;
+		/* go on just below the obstacle */
 		if (bad < low + count)
 			return -ENOSPC;
 		start = ALIGN_DOWN(bad - count, ALIGN_PFN);

@@ -11,7 +11,8 @@ from lab.machine import LAB_INITRD, Machine, parse_cpu_list
 from lab.shell import Result
 
 #: Enough for a stock kernel and the lab's initrd.  More costs each start: all of it is cleared.
-MEMORY = "256M"
+MEMORY_MIB = 224
+MEMORY = f"{MEMORY_MIB}M"
 #: Where the tests' programs and scripts are on the host.
 PROGRAMS = "/usr/lib/shimos-test"
 #: Waits there for a file, a text, a value or a process's end (tests/programs/wait_for.c).
@@ -25,10 +26,15 @@ def run_command(
     cpus: str | int = "2-3",
     memory: str = MEMORY,
     more: str = "",
+    packed: bool = False,
 ) -> str:
-    """Return the command line that starts a partition with the lab's initrd, on the CPUs of a list or on so many."""
+    """Return the command line that starts a partition with the lab's initrd, on the CPUs of a list or on so many.
+
+    Its kernel is the lab's unpacked one, or as Debian has it, ``packed``.
+    """
     which = f"--cpus {cpus}" if isinstance(cpus, int) else f"--cpuset {cpus}"
-    kernel = f"--kernel {machine.vmlinuz(flavour)}" if "--kernel" not in more else ""
+    image = machine.vmlinuz(flavour) if packed else machine.vmlinux(flavour)
+    kernel = f"--kernel {image}" if "--kernel" not in more else ""
     initrd = f"--initrd {LAB_INITRD}" if "--initrd" not in more else ""
     return f"shimos run {name} {which} --memory {memory} {kernel} {initrd} {more}".strip()
 

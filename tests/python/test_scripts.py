@@ -82,4 +82,4 @@ def test_this_tree_has_scripts_of_each_kind() -> None:
     found = {str(script.path.relative_to(SRC)): script.interpreter for script in scripts.find(SRC)}
     assert found["test"] == "sh"
     assert found["lab/guest/partition-init"] == "busybox sh"
-    assert found["tests/programs/extract-vmlinux"] == "python"
+    assert found["tests/guest/late_writes.py"] == "python"

@@ -12,7 +12,7 @@ from tests.support.tiers import REPETITION
 
 
 def check_partition(machine: Machine, flavour: str, more: str = "") -> None:
-    start(machine, "k", flavour, more=more)
+    start(machine, "k", flavour, more=more, packed=True)
     console = machine.partition("k")
     assert console.run("uname -r").output.strip() == machine.versions[flavour]
     assert console.run("nproc").output.strip() == "2"
@@ -46,7 +46,7 @@ def test_host_with_partitions(host: str, flavours: tuple[str, ...]) -> None:
 def test_realtime_partition(flavour: str) -> None:
     """Debian's rt kernels as partitions of an ordinary host."""
     with Machine(partitions=(flavour,)) as machine:
-        start(machine, "rt", flavour)
+        start(machine, "rt", flavour, packed=True)
         console = machine.partition("rt")
         assert "PREEMPT_RT" in console.run("uname -v").output
         assert console.run("cat /sys/kernel/realtime").output.strip() == "1"
@@ -58,7 +58,7 @@ def test_realtime_partition(flavour: str) -> None:
 def test_debian_initrd(machine: Machine) -> None:
     """Debian's own initramfs gets the agent too, and comes to its shell."""
     more = f"--initrd {machine.debian_initrd('6.12')} --cmdline 'break=top'"
-    start(machine, "deb", "6.12", memory="1G", more=more)
+    start(machine, "deb", "6.12", memory="1G", more=more, packed=True)
     assert show(machine, "deb")["state"] == "running"
     console = machine.shell(5)
     console.send(b"shimos console deb\n")
@@ -72,10 +72,8 @@ def test_debian_initrd(machine: Machine) -> None:
 
 
 def test_elf_kernel(machine: Machine) -> None:
-    """An uncompressed vmlinux, taken out of the stock bzImage."""
-    machine.run(f"python3 /usr/lib/shimos-test/extract-vmlinux {machine.vmlinuz('6.12')} /tmp/vmlinux", timeout=120)
-    more = "--kernel /tmp/vmlinux"
-    start(machine, "elf", "6.12", more=more)
+    """An uncompressed vmlinux, which the lab takes out of the stock bzImage."""
+    start(machine, "elf", "6.12", more=f"--kernel {machine.vmlinux('6.12')}")
     console = machine.partition("elf")
     assert console.run("uname -r").output.strip() == machine.versions["6.12"]
     console.close()
@@ -87,7 +85,7 @@ def test_several_ranges(fresh_machine: Machine) -> None:
     """A host whose memory is in pieces gives several ranges."""
     # Pinned pages every 192 MiB leave no range larger than that.
     fresh_machine.run("insmod /usr/lib/shimos-test/$(uname -r)/shimos_fragment.ko step_mb=192")
-    start(fresh_machine, "frag", "6.1", memory="512M")
+    start(fresh_machine, "frag", "6.1", memory="512M", packed=True)
     status = show(fresh_machine, "frag")
     assert len(status["ranges"]) > 1
     assert sum(r["size"] for r in status["ranges"]) == 512 << 20
@@ -100,7 +98,7 @@ def test_several_ranges(fresh_machine: Machine) -> None:
     # No range of 64 MiB anywhere: refused, and nothing is kept.
     before = Resources(fresh_machine)
     fresh_machine.run("insmod /usr/lib/shimos-test/$(uname -r)/shimos_fragment.ko step_mb=16")
-    refused(fresh_machine, run_command(fresh_machine, "frag", memory="512M"), "fragmented")
+    refused(fresh_machine, run_command(fresh_machine, "frag", memory="512M", packed=True), "fragmented")
     fresh_machine.run("rmmod shimos_fragment")
     before.assert_back()
     fresh_machine.assert_dmesg_clean()

@@ -35,7 +35,7 @@ def end_by_itself(machine: Machine, name: str, how: str) -> None:
 def test_two_kernels(fresh_machine: Machine) -> None:
     """A stock 6.1 beside a stock 6.12: its own version, CPUs, memory, boot id."""
     before = Resources(fresh_machine)
-    result = start(fresh_machine, flavour="6.1", memory="1G")
+    result = start(fresh_machine, flavour="6.1", memory="1G", packed=True)
     assert "running" in result.output
     web = fresh_machine.partition("web")
     assert web.run("uname -r").output.strip() == fresh_machine.versions["6.1"]
@@ -112,7 +112,7 @@ def test_killed_while_booting(fresh_machine: Machine) -> None:
     """Killed at random moments of its own boot: nothing lost, CPUs answer."""
     kills = rounds(50, 8)
     before = Resources(fresh_machine)
-    start(fresh_machine, memory="256M")
+    start(fresh_machine, memory="256M", packed=True)
     fresh_machine.run("shimos kill web")
     moments = random.Random(2009)
     killed = 0
@@ -138,8 +138,8 @@ def test_killed_while_booting(fresh_machine: Machine) -> None:
 def test_three_kernels(fresh_machine: Machine) -> None:
     """The host and two partitions of different versions, KASLR on in all."""
     before = Resources(fresh_machine)
-    start(fresh_machine, "old", "6.1", cpus="2")
-    start(fresh_machine, "new", "6.12", cpus="3")
+    start(fresh_machine, "old", "6.1", cpus="2", packed=True)
+    start(fresh_machine, "new", "6.12", cpus="3", packed=True)
     for name, flavour in (("old", "6.1"), ("new", "6.12")):
         assert fresh_machine.partition(name).run("uname -r").output.strip() == fresh_machine.versions[flavour]
         assert "nokaslr" not in fresh_machine.partition(name).run("cat /proc/cmdline").output
@@ -156,7 +156,7 @@ def test_three_kernels(fresh_machine: Machine) -> None:
 
 def test_kaslr_moves_the_kernel(machine: Machine) -> None:
     """Each start puts the partition's kernel somewhere else."""
-    start(machine, flavour="6.12")
+    start(machine, flavour="6.12", packed=True)
     places = set()
     for start_number in range(3):
         if start_number:

@@ -16,7 +16,7 @@ from PIL import Image
 
 from lab.devices import Nic
 from lab.machine import Machine
-from lab.stage.partitions import PROGRAMS, remove, scratch_disk, start
+from lab.stage.partitions import MEMORY_MIB, PROGRAMS, remove, scratch_disk, start
 
 WAIT = f"{PROGRAMS}/wait_for"
 #: Colours of a terminal, but not bold or reversed letters.
@@ -47,7 +47,7 @@ def test_show(busy: Machine) -> None:
     assert found["format"] == 2
     assert owners(found) == {0: "host", 1: "host", 2: "web", 3: "web"}
     kernels = {kernel["name"]: kernel for kernel in found["kernels"]}
-    assert kernels["web"]["memory"] == 256 << 20
+    assert kernels["web"]["memory"] == MEMORY_MIB << 20
     assert 0 <= kernels["host"]["load"] <= 100
     assert [(it["type"], it["name"], it["user"]) for it in found["devices"]] == [("disk", disk, "web")]
     assert text.isascii() and "\x1b" not in text
@@ -141,7 +141,7 @@ def test_in_a_browser(fresh_machine: Machine, tmp_path: Path) -> None:
     assert re.findall(r"<b>(\d)</b><small>(\w+)</small>", page) == [
         *zip("0123", ("host", "host", "web", "web"), strict=True)
     ]
-    assert re.search(r"web</span></td><td>running</td><td>2, 3</td><td>256 MiB</td>", page), page
+    assert re.search(rf"web</span></td><td>running</td><td>2, 3</td><td>{MEMORY_MIB} MiB</td>", page), page
     with Image.open(picture) as image:
         pixels = image.convert("RGB").getcolors(1 << 24)
     # it has a line under each tile, and a part of the memory

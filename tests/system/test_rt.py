@@ -132,7 +132,7 @@ def test_limits(machine: Machine) -> None:
     do(machine, "launch 1")
     assert "1M to 1G" in said(machine, f"rt 1 4096 {IMAGES}/hello.elf")
     assert "1M to 1G" in said(machine, f"rt 1 {MEMORY + 1} {IMAGES}/hello.elf")
-    assert "no ELF file" in said(machine, f"rt 1 {MEMORY} {IMAGES}/extract-vmlinux")
+    assert "no ELF file" in said(machine, f"rt 1 {MEMORY} /etc/hostname")
     assert "not between" in said(machine, f"rt 1 {1 << 20} {IMAGES}/hello.elf")
     assert "its period is 100 us to 1 s" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf 40 99")
     assert "it is 10 us to 95 % of its period" in said(machine, f"rt 1 {MEMORY} {IMAGES}/hello.elf 9 100")

@@ -9,6 +9,7 @@ import pytest
 from lab.machine import LAB_INITRD, Machine
 from lab.stage.partitions import (
     MEMORY,
+    MEMORY_MIB,
     initrd_with,
     refused,
     remove,
@@ -32,7 +33,7 @@ def test_lists(machine: Machine) -> None:
     table = machine.run("shimos ls").output
     assert "web" in table and "running" in table and "2-3" in table
     details = show(machine)
-    assert details["memory"] == 256 << 20
+    assert details["memory"] == MEMORY_MIB << 20
     assert details["host_bytes"] < 2 << 20
     start(machine, "db", cpus="1")
     assert machine.run("shimos ls -q").lines == ["web", "db"]
@@ -42,7 +43,7 @@ def test_lists(machine: Machine) -> None:
     assert machine.run(f"cat {sysfs}/state {sysfs}/cpus {sysfs}/memory").output.split() == [
         "running",
         "2,3",
-        str(256 << 20),
+        str(MEMORY_MIB << 20),
     ]
     remove(machine)
 
