@@ -19,6 +19,7 @@ _UNPACK = {".xz": "xz", ".zst": "zstd"}
 def kernel_disk(kernel: Kernel) -> Path:
     """Return the disk with boot/ and lib/modules/ of one kernel, it unpacked, and Debian's own initrd for it."""
     tree = root_tree(kernel.arch)
+    packed = kernel.unpacked != kernel.image
 
     def build(target: Path) -> None:
         initrd = kernel.root / "boot" / f"initrd.img-{kernel.version}"
@@ -26,11 +27,11 @@ def kernel_disk(kernel: Kernel) -> Path:
             _mkinitramfs(tree, kernel, initrd)
         else:
             foreign_initrd.make(kernel, initramfs(kernel), initrd)
-        if kernel.unpacked != kernel.image:
+        if packed:
             vmlinux.unpack(kernel.image, kernel.unpacked)
         files.ext4(kernel.root, target, spare=256 << 20)
 
-    key = cache.digest(tree.name, kernel.version, Path(vmlinux.__file__))
+    key = cache.digest(tree.name, kernel.version, *([Path(vmlinux.__file__)] if packed else []))
     name = f"kernel-{kernel.name}.ext4"
     return cache.make(name, key, f"making the disk of kernel {kernel.version}", build)
 
