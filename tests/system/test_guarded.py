@@ -32,17 +32,19 @@ PORTS = {
 }
 
 
-def run_guarded(machine: Machine, flavour: str = "6.12", cpus: str = "2", more: str = "") -> None:
+def run_guarded(machine: Machine, flavour: str = "6.12", cpus: str = "2", more: str = "", packed: bool = False) -> None:
     """Run a guarded partition whose initrd has the module that goes astray."""
     initrd = initrd_with(machine, flavour, {"/shimos_astray.ko": "shimos_astray.ko"})
-    start(machine, flavour=flavour, cpus=cpus, more=f"--guarded --initrd {initrd} {more}")
+    start(machine, flavour=flavour, cpus=cpus, more=f"--guarded --initrd {initrd} {more}", packed=packed)
 
 
 @contextmanager
-def guarded(machine: Machine, flavour: str = "6.12", cpus: str = "2") -> Iterator[PartitionConsole]:
+def guarded(
+    machine: Machine, flavour: str = "6.12", cpus: str = "2", packed: bool = False
+) -> Iterator[PartitionConsole]:
     """Run the same, and check that all that it took is back afterwards."""
     before = Resources(machine)
-    run_guarded(machine, flavour, cpus)
+    run_guarded(machine, flavour, cpus, packed=packed)
     web = machine.partition("web")
     web.run("insmod /shimos_astray.ko")
     yield web
@@ -244,10 +246,18 @@ def test_no_exits(machine: Machine) -> None:
         assert show(machine)["exits"] == before + 1
 
 
-@pytest.mark.parametrize("flavour", ["6.12", pytest.param("6.1", marks=REPETITION)])
-def test_several_cpus(machine: Machine, flavour: str) -> None:
+@pytest.mark.parametrize(
+    ("flavour", "packed"),
+    [
+        # As processors without a fifth level of page tables start it, too: other CPUs take a shorter way then.
+        ("6.12", False),
+        ("6.12", True),
+        pytest.param("6.1", True, marks=REPETITION),
+    ],
+)
+def test_several_cpus(machine: Machine, flavour: str, packed: bool) -> None:
     """All of them are guarded, and any of them can end it."""
-    with guarded(machine, flavour, cpus="2-3") as console:
+    with guarded(machine, flavour, cpus="2-3", packed=packed) as console:
         web = console
         assert web.run("nproc").output.strip() == "2"
         before = show(machine)["exits"]

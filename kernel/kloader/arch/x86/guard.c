@@ -209,7 +209,11 @@ static void x86_guard_fill_control(struct x86_guard *g, struct svm_control *cont
 	control->nested_cr3 = g->seen.root;
 }
 
-/* As the trampoline leaves a CPU whose kernel is not guarded, but for the place of the GDT. */
+/*
+ * As the trampoline leaves a CPU whose kernel is not guarded, but for the place of the GDT; and
+ * with no-execute on: kernels from 6.6 on take a CPU at the mailbox straight to page tables that
+ * have that bit, unless its paging has other levels than they want.
+ */
 static void x86_guard_fill_state(struct partition *p, struct svm_save *save)
 {
 	x86_guard_segment(&save->cs, X86_GUEST_CS, SVM_ATTRIBUTES_CODE);
@@ -218,7 +222,8 @@ static void x86_guard_fill_state(struct partition *p, struct svm_save *save)
 	x86_guard_segment(&save->es, X86_GUEST_DS, SVM_ATTRIBUTES_DATA);
 	save->gdtr.base = partition_phys(p, X86_GUEST_GDT);
 	save->gdtr.limit = X86_GUEST_SEGMENTS * sizeof(u64) - 1;
-	save->efer = EFER_LME | EFER_LMA | EFER_SVME;
+	save->efer = EFER_LME | EFER_LMA | EFER_SVME |
+		     (boot_cpu_has(X86_FEATURE_NX) ? EFER_NX : 0);
 	save->cr0 = X86_CR0_PE | X86_CR0_ET | X86_CR0_NE | X86_CR0_PG;
 	save->cr3 = partition_phys(p, X86_PAGE_TABLES);
 	save->cr4 = X86_CR4_PAE;
