@@ -16,23 +16,27 @@ _GUEST = SRC / "lab" / "guest"
 _UNPACK = {".xz": "xz", ".zst": "zstd"}
 
 
-def kernel_disk(kernel: Kernel) -> Path:
-    """Return the disk with boot/ and lib/modules/ of one kernel, it unpacked, and Debian's own initrd for it."""
+def kernel_disk(kernel: Kernel, debian_initrd: bool = False) -> Path:
+    """Return the disk with boot/ and lib/modules/ of one kernel, it unpacked, and Debian's own initrd for it.
+
+    Of a foreign architecture's it has an initrd only if that is asked for.
+    """
     tree = root_tree(kernel.arch)
+    bare = not (kernel.arch.native or debian_initrd)
     packed = kernel.unpacked != kernel.image
 
     def build(target: Path) -> None:
         initrd = kernel.root / "boot" / f"initrd.img-{kernel.version}"
         if kernel.arch.native:
             _mkinitramfs(tree, kernel, initrd)
-        else:
+        elif not bare:
             foreign_initrd.make(kernel, initramfs(kernel), initrd)
         if packed:
             vmlinux.unpack(kernel.image, kernel.unpacked)
         files.ext4(kernel.root, target, spare=256 << 20)
 
     key = cache.digest(tree.name, kernel.version, *([Path(vmlinux.__file__)] if packed else []))
-    name = f"kernel-{kernel.name}.ext4"
+    name = f"kernel-{kernel.name}{'-bare' if bare else ''}.ext4"
     return cache.make(name, key, f"making the disk of kernel {kernel.version}", build)
 
 

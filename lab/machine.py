@@ -128,7 +128,7 @@ class Machine:
         self._unpacked = {k.flavour: k.unpacked.name for k in found}
         # The machine's first program knows what is a kernel's disk by the serial.
         disks = [Disk("system", host_root.root_disk(self.arch))]
-        disks += [Disk(f"kernel-{k.flavour}", host.kernel_disk(k)) for k in found]
+        disks += [Disk(f"kernel-{k.flavour}", host.kernel_disk(k, spec.debian_initrds)) for k in found]
         disks += [disk.made() for disk in spec.disks]
         disks.append(Disk("payload", build.payload(found), late=not spec.stage))
         return Config(

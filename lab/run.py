@@ -38,6 +38,7 @@ def main(words: list[str]) -> int:
         memory=arguments.memory,
         disks=[Disk(f"disk{n}", size) for n, size in enumerate(arguments.disk)],
         nics=[Nic()] * arguments.nics,
+        debian_initrds=arguments.debian_initrds,
         load=not arguments.bare,
     ) as machine:
         progress.say(f"the machine is up after {machine.boot_seconds:.1f} s ({machine.accelerator})")
@@ -69,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--memory", default="4G", metavar="SIZE", help="memory (4G)")
     parser.add_argument("--disk", action="append", default=[], metavar="SIZE", help="one more, empty disk")
     parser.add_argument("--nics", type=int, default=0, metavar="N", help="number of network cards (0)")
+    parser.add_argument(
+        "--debian-initrds", action="store_true", help="have /boot/initrd.img-* on a foreign machine, too"
+    )
     parser.add_argument("--bare", action="store_true", help="do not load KLoader")
     return parser
 

@@ -22,6 +22,8 @@ class MachineSpec:
     kernel: str = "6.12"
     #: Kernels that shall be on its disks for partitions.
     partitions: Sequence[str] = ("6.1", "6.12")
+    #: Debian's initrds of all its kernels, also if they are foreign to this computer, which then makes each in a minute.
+    debian_initrds: bool = False
     cpus: int = 4
     memory: str = "4G"
     #: Added to the host's command line.

@@ -11,6 +11,9 @@ from lab.stage.partitions import PROGRAMS, initrd_with, start
 #: A Debian with fio, stress-ng and sqlite3, which partitions share read-only and chroot into.
 TOOLS = Disk("tools", partition_root)
 
+#: Enough for four of fio's processes.
+_MEMORY = "320M"
+
 #: Before a command of the tools: by its path, for busybox has applets of the same names.
 CHROOT_TOOLS = "chroot /t /usr/bin/env"
 
@@ -44,7 +47,7 @@ def start_with(
     """Start a partition that has these disks (as --disk takes them) and the tools."""
     tools = machine.disk("tools")
     specs = " ".join(f"--disk {disk}" for disk in (*disks, f"{tools},ro"))
-    start(machine, name, flavour, cpus, more=f"--initrd {initrd(machine, flavour)} {specs} {more}")
+    start(machine, name, flavour, cpus, _MEMORY, f"--initrd {initrd(machine, flavour)} {specs} {more}")
     shell = machine.partition(name)
     shell.run(f"/mount-tools {tools.split('/')[-1]}")
     return shell

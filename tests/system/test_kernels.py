@@ -57,6 +57,10 @@ def test_realtime_partition(flavour: str) -> None:
 
 def test_debian_initrd(machine: Machine) -> None:
     """Debian's own initramfs gets the agent too, and comes to its shell."""
+    check_debian_initrd(machine)
+
+
+def check_debian_initrd(machine: Machine) -> None:
     more = f"--initrd {machine.debian_initrd('6.12')} --cmdline 'break=top'"
     start(machine, "deb", "6.12", memory="1G", more=more, packed=True)
     assert show(machine, "deb")["state"] == "running"

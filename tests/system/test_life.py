@@ -110,7 +110,7 @@ def test_rounds_of_every_end(fresh_machine: Machine) -> None:
 
 def test_killed_while_booting(fresh_machine: Machine) -> None:
     """Killed at random moments of its own boot: nothing lost, CPUs answer."""
-    kills = rounds(50, 8)
+    kills = rounds(50, 5)
     before = Resources(fresh_machine)
     start(fresh_machine, memory="256M", packed=True)
     fresh_machine.run("shimos kill web")

@@ -8,6 +8,7 @@ import pytest
 
 from lab import progress, template
 from lab.machine import Machine
+from tests.support.machines import ON_ARM64
 from tests.support.tiers import REPETITION
 
 #: How a machine describes itself, by the parameter of Machine.
@@ -18,7 +19,7 @@ DESCRIPTIONS = {"ACPI": True, "device tree": False}
 def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
     """Yield a machine of either kind, for all tests of this module."""
     progress.quiet()
-    with Machine(arch="arm64", acpi=request.param) as machine:
+    with Machine(**ON_ARM64 | {"acpi": request.param}) as machine:
         yield machine
 
 

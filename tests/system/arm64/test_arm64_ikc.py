@@ -9,9 +9,10 @@ import pytest
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, show, start
 from lab.stage.traffic import Kernel, area, assert_correct, ikc, kernels, send_all
+from tests.support.machines import ON_ARM64
 from tests.support.tiers import REPETITION, rounds
 
-pytestmark = pytest.mark.machine(arch="arm64")
+pytestmark = pytest.mark.machine(**ON_ARM64)
 
 #: Packets from each kernel to each other.
 PACKETS = rounds(1_000_000, 20_000)
@@ -61,7 +62,7 @@ def test_traffic(machine: Machine) -> None:
 def test_other_hosts(options: dict[str, object]) -> None:
     """However the machine tells of its interrupt controller, and on the older kernel."""
     partitions = (("web", "6.12" if "kernel" in options else "6.1", "2-3"),)
-    with Machine(arch="arm64", **options) as machine, kernels(machine, partitions) as found:
+    with Machine(**ON_ARM64 | options) as machine, kernels(machine, partitions) as found:
         for kind in ("plain", "shared", "page"):
             send_all(found, 500, kind)
         assert_correct(found, 1_500)

@@ -6,12 +6,14 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start
+from tests.support.machines import ON_ARM64
 from tests.system.test_hostile import (
     bad_partition,
     finish,
     test_hang_with_interrupts_off,
     test_scribbled_shared_area,
 )
+from tests.system.test_kernels import check_debian_initrd
 from tests.system.test_life import (
     test_host_cannot_take_a_lent_cpu,
     test_kaslr_moves_the_kernel,
@@ -33,10 +35,10 @@ __all__ = [
     "test_two_kernels",
 ]
 
-pytestmark = pytest.mark.machine(arch="arm64")
+pytestmark = pytest.mark.machine(**ON_ARM64)
 
 
-@pytest.mark.machine(arch="arm64", acpi=False)
+@pytest.mark.machine.with_args(**ON_ARM64 | {"acpi": False})
 def test_host_with_a_device_tree(fresh_machine: Machine) -> None:
     """It ends by itself and by force, with both versions as partitions, which have random numbers from the first."""
     before = Resources(fresh_machine)
@@ -53,7 +55,14 @@ def test_host_with_a_device_tree(fresh_machine: Machine) -> None:
     fresh_machine.assert_dmesg_clean()
 
 
-@pytest.mark.machine(arch="arm64", partitions=["6.12-rt"])
+@pytest.mark.repetition
+@pytest.mark.machine(arch="arm64", partitions=["6.12"], debian_initrds=True)
+def test_debian_initrd(fresh_machine: Machine) -> None:
+    """Debian's own initramfs, which the lab has an emulated machine make."""
+    check_debian_initrd(fresh_machine)
+    fresh_machine.assert_dmesg_clean()
+
+
 def test_realtime_partition(fresh_machine: Machine) -> None:
     """Debian's rt kernel, which puts interrupts into threads."""
     start(fresh_machine, flavour="6.12-rt")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from lab.devices import Disk, Nic
+from lab.devices import Disk
 from lab.machine import Machine
 from lab.stage.devices import device
 from lab.stage.disks import inside
 from lab.stage.lan import bridge, ip4, ip6
 from lab.stage.partitions import Resources, initrd_with, remove, start
 from lab.stage.traffic import Shell, area, assert_correct, ikc, kernels, send_all
+from tests.support.machines import ON_ARM64
 from tests.support.tiers import rounds
 
 LARGE = "6.12-16k"
@@ -18,7 +19,7 @@ KIB, MIB = 1 << 10, 1 << 20
 #: Of a disk: written by one side, read by the other.
 BYTES = 4 * MIB + 4 * KIB
 
-pytestmark = pytest.mark.machine(arch="arm64", partitions=(LARGE, "6.1"), disks=[Disk("data", "64M")], nics=[Nic()])
+pytestmark = pytest.mark.machine(**ON_ARM64)
 
 
 def page_kib(shell: Shell) -> int:
