@@ -108,7 +108,7 @@ def test_programs(arch: Arch) -> dict[str, Path]:
             places = ("kernel/include", "kernel/include/uapi", "kernel/ikc", "lib/c")
             include = [f"-I{SRC / place}" for place in places]
             gcc = f"{arch.triple}-gcc"
-            run(gcc, "-static", "-O2", "-Wall", "-Werror", *include, "-o", program, source, "-lpthread")
+            run(gcc, "-static", "-s", "-O2", "-Wall", "-Werror", *include, "-o", program, source, "-lpthread")
             parts[f"{_TESTS}/{source.stem}"] = program
         run_make("examples", out, *variables(arch))
         parts |= {f"{_TESTS}/{name}": out / name for name in ("pendulum_panel", "pendulum_linux")}
@@ -208,7 +208,7 @@ def kernel_tree(kernel: Kernel) -> Path:
         without = "modules" in os.environ.get(_WITHOUT, "")
         target.mkdir()
         for module in [] if without else test_modules(kernel):
-            _install(module, target / _TESTS / kernel.version / module.name)
+            _install_module(module, target / _TESTS / kernel.version / module.name, kernel.arch)
         _add_modules(target, kernel, [] if without else modules(kernel))
 
     key = cache.digest(kernel.version, os.environ.get(_WITHOUT, ""), *_sources(_MODULES))
@@ -219,6 +219,12 @@ def _install(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     run("cp", source, target)
     target.chmod(0o755 if source.stat().st_mode & 0o100 else 0o644)
+
+
+def _install_module(module: Path, target: Path, arch: Arch) -> None:
+    """Install it without what only a debugger wants, which each machine would unpack."""
+    _install(module, target)
+    run(f"{arch.triple}-strip", "--strip-debug", target)
 
 
 def _add_modules(root: Path, kernel: Kernel, objects: list[Path]) -> None:
@@ -240,8 +246,7 @@ def _add_modules(root: Path, kernel: Kernel, objects: list[Path]) -> None:
     linked = library / kernel.version / "updates" / "dkms"
     linked.mkdir(parents=True)
     for module in objects:
-        run("cp", module, updates / module.name)
-        run(f"{kernel.arch.triple}-strip", "--strip-debug", updates / module.name)
+        _install_module(module, updates / module.name, kernel.arch)
         run("cp", updates / module.name, linked / module.name)
     run("depmod", "-b", scratch, kernel.version)
     for index in (library / kernel.version).glob("modules.*"):

@@ -102,6 +102,7 @@ def test_the_hosts_name(machine: Machine) -> None:
 WRONG_MEMORY = {
     "1M": ("little",),
     "64M": ("need",),
+    "16M": ("do not fit",),
     "100G": ("available",),
     "0": (),
     "1X": ("1X",),
@@ -113,7 +114,7 @@ WRONG_MEMORY = {
 
 @pytest.mark.parametrize(("memory", "words"), WRONG_MEMORY.items(), ids=WRONG_MEMORY)
 def test_memory(machine: Machine, memory: str, words: tuple[str, ...]) -> None:
-    result = machine.run(run_command(machine, memory=f"'{memory}'"), check=False, timeout=120)
+    result = machine.run(run_command(machine, memory=f"'{memory}'", packed=True), check=False, timeout=120)
     if memory == "513M" and result.status == 0:  # may be rounded, then it must say so
         assert show(machine)["memory"] % (2 << 20) == 0
         remove(machine)
