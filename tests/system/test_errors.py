@@ -102,7 +102,6 @@ def test_the_hosts_name(machine: Machine) -> None:
 WRONG_MEMORY = {
     "1M": ("little",),
     "64M": ("need",),
-    "16M": ("do not fit",),
     "100G": ("available",),
     "0": (),
     "1X": ("1X",),

@@ -10,6 +10,7 @@ from lab import progress, template
 from lab.machine import Machine
 from tests.support.machines import ON_ARM64
 from tests.support.tiers import REPETITION
+from tests.system.test_kernels import check_debian_initrd
 
 #: How a machine describes itself, by the parameter of Machine.
 DESCRIPTIONS = {"ACPI": True, "device tree": False}
@@ -77,14 +78,20 @@ def test_emulator_tells_where_cpus_are(machine: Machine) -> None:
         pytest.param({"acpi": False}, id="device tree", marks=REPETITION),
         pytest.param({"kernel": "6.1"}, id="6.1"),
         pytest.param({"icount": True}, id="icount", marks=REPETITION),
+        # an emulated machine makes it first
+        pytest.param(
+            {"debian_initrds": True, "partitions": ["6.12"], "load": True}, id="Debian's initrd", marks=REPETITION
+        ),
     ],
 )
 def test_cold_start(options: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
     """What boots in this very moment is as what was frozen."""
     monkeypatch.setenv(template.COLD_VARIABLE, "1")
-    with Machine(arch="arm64", load=False, **options) as machine:
+    with Machine(**{"arch": "arm64", "load": False} | options) as machine:
         assert machine.emulator.place.role == "cold"
         assert machine.run("uname -r").output.strip() == machine.versions[machine.flavour]
+        if machine.spec.debian_initrds:
+            check_debian_initrd(machine)
         machine.assert_dmesg_clean()
 
 

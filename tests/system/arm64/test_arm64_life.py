@@ -13,7 +13,6 @@ from tests.system.test_hostile import (
     test_hang_with_interrupts_off,
     test_scribbled_shared_area,
 )
-from tests.system.test_kernels import check_debian_initrd
 from tests.system.test_life import (
     test_host_cannot_take_a_lent_cpu,
     test_kaslr_moves_the_kernel,
@@ -52,14 +51,6 @@ def test_host_with_a_device_tree(fresh_machine: Machine) -> None:
         fresh_machine.run("shimos restart web && shimos kill web", timeout=120)
         remove(fresh_machine)
     before.assert_back()
-    fresh_machine.assert_dmesg_clean()
-
-
-@pytest.mark.repetition
-@pytest.mark.machine(arch="arm64", partitions=["6.12"], debian_initrds=True)
-def test_debian_initrd(fresh_machine: Machine) -> None:
-    """Debian's own initramfs, which the lab has an emulated machine make."""
-    check_debian_initrd(fresh_machine)
     fresh_machine.assert_dmesg_clean()
 
 
