@@ -85,6 +85,7 @@ fn without_kloader(command: WithoutKLoader) -> Result<()> {
     use WithoutKLoader as Without;
     match command {
         Without::Doctor(args) => commands::doctor::run(&args),
+        Without::Selftest(args) => commands::selftest::run(&args),
         Without::Show(args) => commands::show::run(&args),
         Without::Attach(args) => commands::attach::run(&args),
         Without::Detach(args) => commands::detach::run(&args),

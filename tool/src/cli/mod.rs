@@ -7,6 +7,7 @@ mod life;
 mod names;
 mod rt;
 mod run;
+mod selftest;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -21,6 +22,7 @@ pub use json::Json;
 pub use life::{Names, Restart, Rm, Start, Stop, Wait};
 pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
 pub use run::Run;
+pub use selftest::{Rung, Selftest};
 pub use values::{DetachKey, Format, Picture};
 pub use with_kloader::{Console, Dump, Logs, Ls, WithKLoader};
 pub use without_kloader::{Bench, Show, Top, Trust, TrustRun, Web, WithoutKLoader};

@@ -11,6 +11,7 @@ use super::devices::{Attach, Detach};
 use super::ikc::{Perf, Ping};
 use super::json::Json;
 use super::names;
+use super::selftest::Selftest;
 use crate::machine::rates::Sort;
 use crate::units::duration;
 
@@ -19,6 +20,14 @@ pub enum WithoutKLoader {
     /// Say what this machine can do, what is missing and how to fix it
     #[command(display_order = 0)]
     Doctor(Json),
+    /// Try this machine rung by rung before it is trusted with partitions
+    ///
+    /// For the first time on hardware that nobody has tried. Each rung is told before it is
+    /// climbed, risks little more than the one before, and gives back what it took. Which one it
+    /// is is on the disk before: if the machine goes down, `shimos selftest` says where, and
+    /// --continue goes on behind it. The report has machine, firmware, times, and the
+    /// kernel's log if a rung fails; it has no serial numbers.
+    Selftest(Selftest),
     /// Show everything about a partition, or a map of the machine
     ///
     /// Without a name: whose each CPU is, by node and core, and how busy; whose the memory

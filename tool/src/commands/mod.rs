@@ -20,6 +20,7 @@ pub mod restart;
 pub mod rm;
 pub mod rt;
 pub mod run;
+pub mod selftest;
 pub mod show;
 pub mod start;
 pub mod stop;
