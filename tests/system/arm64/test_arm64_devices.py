@@ -95,7 +95,8 @@ def owner(machine: Machine, flavour: str) -> PartitionConsole:
     files = {"/bin/shimos": "/usr/bin/shimos", "/bin/verify_io": "verify_io"}
     for module in ("shimos_backend", "brd"):
         files[f"/{module}.ko"] = stock_module(machine, flavour, module)
-    start(machine, "web", flavour, more=f"--initrd {initrd_with(machine, flavour, files)}")
+    # its kernel describes the host's memory, too
+    start(machine, "web", flavour, memory="384M", more=f"--initrd {initrd_with(machine, flavour, files)}")
     shell = machine.partition("web")
     shell.run("insmod /shimos_backend.ko && insmod /brd.ko rd_nr=1 rd_size=16384")
     return shell
