@@ -211,8 +211,8 @@ static void x86_guard_fill_control(struct x86_guard *g, struct svm_control *cont
 
 /*
  * As the trampoline leaves a CPU whose kernel is not guarded, but for the place of the GDT; and
- * with no-execute on: kernels from 6.6 on take a CPU at the mailbox straight to page tables that
- * have that bit, unless its paging has other levels than they want.
+ * with no-execute on: a 6.12 takes a CPU at the mailbox straight to page tables that have that
+ * bit, unless its paging has other levels than the kernel wants.
  */
 static void x86_guard_fill_state(struct partition *p, struct svm_save *save)
 {
