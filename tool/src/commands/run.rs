@@ -325,18 +325,8 @@ pub mod tests {
 
     fn loaded(fake: &Fake, kind: Kind) -> u32 {
         let request = CreateRequest {
-            name: "web".into(),
             kind,
-            cpus: vec![2, 3],
-            memory: 1 << 30,
-            node: None,
-            restart_on_reboot: false,
-            budget: None,
-            priority: None,
-            protected: false,
-            guarded: false,
-            renew: false,
-            watch: None,
+            ..CreateRequest::linux("web", vec![2, 3], 1 << 30)
         };
         let images = Images {
             kernel: tempfile::tempfile().unwrap(),

@@ -216,6 +216,26 @@ pub struct CreateRequest {
     pub watch: Option<String>,
 }
 
+impl CreateRequest {
+    /// Ask for an ordinary Linux partition, near its CPUs if there is room.
+    pub fn linux(name: &str, cpus: Vec<u32>, memory: u64) -> Self {
+        CreateRequest {
+            name: name.into(),
+            kind: Kind::Linux,
+            cpus,
+            memory,
+            node: None,
+            restart_on_reboot: false,
+            budget: None,
+            priority: None,
+            protected: false,
+            guarded: false,
+            renew: false,
+            watch: None,
+        }
+    }
+}
+
 /// What `wait` saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {

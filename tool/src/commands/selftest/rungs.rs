@@ -8,7 +8,7 @@ use super::halt;
 use crate::cli::{self, Rung};
 use crate::error::{Error, IoContext, Result};
 use crate::partition::kloader::KLoader;
-use crate::partition::{CreateRequest, Device, Kind};
+use crate::partition::{CreateRequest, Device};
 use crate::system::host::Host;
 use crate::ui::refusal::OrRefuse;
 use crate::units::{cpulist, size};
@@ -130,20 +130,7 @@ impl<'a> Ladder<'a> {
 
     fn take_and_give_back(&self) -> Result<Outcome> {
         let device = KLoader::open()?;
-        let request = CreateRequest {
-            name: NAME.into(),
-            kind: Kind::Linux,
-            cpus: vec![self.cpu()],
-            memory: self.args.memory,
-            node: None,
-            restart_on_reboot: false,
-            budget: None,
-            priority: None,
-            protected: false,
-            guarded: false,
-            renew: false,
-            watch: None,
-        };
+        let request = CreateRequest::linux(NAME, vec![self.cpu()], self.args.memory);
         let id = device
             .create(&request)
             .or_refuse(format_args!("cannot create '{NAME}'"))?;
@@ -188,8 +175,7 @@ impl<'a> Ladder<'a> {
         let made = fs::File::create(&disk).and_then(|file| file.set_len(16 << 20));
         made.or_fail(format_args!("cannot make {}", disk.display()))?;
         let done = self.with_disk(&disk);
-        // Nobody may have it open any more.
-        let done = self.undo(done);
+        // Who still has it open keeps what is in it.
         let _ = fs::remove_file(&disk);
         done
     }
