@@ -12,7 +12,9 @@ from lab.shell import GUARDED, Result, Shell, ShellGone, ShellTimeout
 
 #: What leaves ``shimos console``.
 DETACH = b"\x1d"
-#: Seconds after which an unanswered question is repeated.
+#: Seconds after which an unanswered question is repeated: soon at first, for a shell that
+#: is just starting loses what is typed before, and then up to so many.
+_ASK_SOON = 0.1
 _ASK_AGAIN = 1.0
 _GUARD = "LAB_HOST_SHELL"
 
@@ -55,14 +57,16 @@ class PartitionConsole:
             self._expect_or_end(rf"{self.greeting}[^\n]*\n|{ended}", self.greeting, timeout)
         if login:
             self._log_in(login, deadline)
+        patience = _ASK_SOON
         while True:
             self._host.send(question.encode())
             try:
-                self._expect_or_end(f"{word}--|{ended}", f"{word}--", _ASK_AGAIN)
+                self._expect_or_end(f"{word}--|{ended}", f"{word}--", patience)
                 break
             except ShellTimeout:
                 if time.monotonic() > deadline:
                     raise
+                patience = min(2 * patience, _ASK_AGAIN)
                 if login:  # what looked like a prompt was an earlier life's, which the console repeated
                     self._log_in(login, deadline)
         # Interactive busybox shells echo by themselves; one that reads a script
