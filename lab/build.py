@@ -161,7 +161,7 @@ def _sources(names: tuple[str, ...]) -> list[Path]:
 
 
 def payload(kernels: list[Kernel]) -> Path:
-    """Build everything under test, as a disk that is a cpio archive, if a source has changed; returns its path.
+    """Build everything under test, as an ext4 disk, if a source has changed; returns its path.
 
     Files lie where they have their places on the machine.
     """
@@ -174,11 +174,13 @@ def payload(kernels: list[Kernel]) -> Path:
         union.mkdir()
         for tree in trees:
             run("cp", "-al", f"{tree}/.", union)
-        files.cpio(union, target)
+        try:
+            files.ext4_of(union, target, _PAYLOAD_SIZE)
+        except CommandError as error:
+            raise CommandError(
+                f"what is under test does not fit on its disk of {_PAYLOAD_SIZE >> 20} MiB: {error}"
+            ) from error
         cache.remove(union)
-        if target.stat().st_size > _PAYLOAD_SIZE:
-            raise CommandError(f"what is under test takes {target.stat().st_size >> 20} MiB, more than its disk has")
-        os.truncate(target, _PAYLOAD_SIZE)
 
     name = "payload-" + "-".join(k.flavour for k in kernels) + arch.suffix
     key = cache.digest(*(tree.name for tree in trees))

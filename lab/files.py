@@ -36,8 +36,13 @@ def ext4(tree: Path, target: Path, spare: int, label: str = "") -> None:
     """Make an ext4 image of a tree with ``spare`` bytes free."""
     used = int(run("du", "-s", "--block-size=1", tree).split()[0])
     blocks = (used * 11 // 10 + spare) // 4096 + 4096
-    options = ("-q", "-t", "ext4", "-b", "4096", "-m", "0", "-L", label, "-E", "root_owner=0:0")
-    run("mke2fs", *options, "-d", tree, target, str(blocks))
+    ext4_of(tree, target, blocks * 4096, "-L", label)
+
+
+def ext4_of(tree: Path, target: Path, size: int, *more: str) -> None:
+    """Make an ext4 image of ``size`` bytes of a tree; raises CommandError if that does not fit."""
+    options = ("-q", "-t", "ext4", "-b", "4096", "-m", "0", "-E", "root_owner=0:0", *more)
+    run("mke2fs", *options, "-d", tree, target, str(size // 4096))
 
 
 if __name__ == "__main__":  # for those who make the image in a mount namespace

@@ -60,10 +60,10 @@ def chance(machine: Machine) -> tuple[str, str, str]:
     # Only Debian's packed kernel draws a place for itself.
     start(machine, flavour="6.12", cpus="2", packed=True)
     # Of two starts: for one there are but some 480 places, and two machines may draw the same.
-    places = [machine.partition("web").run("grep -w _text /proc/kallsyms").output]
+    places = [machine.partition("web").run("grep -m 1 -w _text /proc/kallsyms").output]
     machine.release_consoles()
     machine.run("shimos restart --force web", timeout=60)
-    places.append(machine.partition("web").run("grep -w _text /proc/kallsyms").output)
+    places.append(machine.partition("web").run("grep -m 1 -w _text /proc/kallsyms").output)
     return bytes_, machine.boot_id(), "".join(places)
 
 

@@ -271,7 +271,7 @@ def test_dump_opens_in_drgn(machine: Machine) -> None:
             f"python3 -c \"d=open('/tmp/{name}.vmcore','rb').read(64);print(d[:4],d[16],d[18])\""
         ).output
         assert "ELF" in header and f"4 {elf_machine}" in header
-        assert machine.run(f"grep -a -c 'OSRELEASE={machine.versions['6.1']}' /tmp/{name}.vmcore").output.strip() != "0"
+        machine.run(f"grep -a -q 'OSRELEASE={machine.versions['6.1']}' /tmp/{name}.vmcore")
     remove(machine)
 
 
