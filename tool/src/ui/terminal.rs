@@ -1,14 +1,12 @@
 //! The user's terminal in raw mode or as a full screen, and back, whatever happens.
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::sys::termios::{self, SetArg, Termios};
-use ratatui::crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-};
-use ratatui::crossterm::{cursor, execute};
+use ratatui::termion::cursor;
+use ratatui::termion::screen::{ToAlternateScreen, ToMainScreen};
 
 use crate::error::{IoContext, Result};
 use crate::ui::output;
@@ -44,31 +42,32 @@ impl Drop for RawMode {
 }
 
 /// The whole terminal until it is dropped.
-pub struct FullScreen(());
+pub struct FullScreen {
+    /// Gives the screen back, too.
+    _raw: RawMode,
+}
 
 impl FullScreen {
     /// Take all of the terminal until this is dropped.
     pub fn enter() -> Result<Self> {
-        const WHAT: &str = "cannot set up the terminal";
-        enable_raw_mode().or_fail(WHAT)?;
+        let screen = FullScreen {
+            _raw: RawMode::enter()?,
+        };
         TAKEN.store(true, Ordering::Relaxed);
-        let screen = FullScreen(());
-        execute!(io::stdout(), EnterAlternateScreen).or_fail(WHAT)?;
+        send(&ToAlternateScreen).or_fail("cannot set up the terminal")?;
         Ok(screen)
     }
 }
 
-impl Drop for FullScreen {
-    fn drop(&mut self) {
-        leave();
-    }
+fn send(what: &dyn std::fmt::Display) -> io::Result<()> {
+    let mut out = io::stdout();
+    write!(out, "{what}").and_then(|()| out.flush())
 }
 
 /// Give the screen back; nothing if it was not taken.
 fn leave() {
     if TAKEN.swap(false, Ordering::Relaxed) {
-        let _ = execute!(io::stdout(), LeaveAlternateScreen, cursor::Show);
-        let _ = disable_raw_mode();
+        let _ = send(&format_args!("{ToMainScreen}{}", cursor::Show));
     }
 }
 

@@ -22,7 +22,7 @@ const USUAL: (u16, u16) = (80, 24);
 
 /// Return columns and rows of the terminal: as it says, else as the environment does.
 pub fn size() -> (u16, u16) {
-    let told = ratatui::crossterm::terminal::size().unwrap_or_default();
+    let told = ratatui::termion::terminal_size().unwrap_or_default();
     let variable = |name: &str| std::env::var(name).ok()?.parse().ok();
     chosen(told, (variable("COLUMNS"), variable("LINES")))
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
+use ratatui::termion::event::Key;
 use ratatui::text::Line;
 use ratatui::widgets::{Paragraph, Row as Cells, Table, TableState};
 
@@ -78,20 +78,17 @@ impl View {
     }
 
     /// Do what a key means.
-    pub fn key(&mut self, key: KeyEvent) -> Then {
+    pub fn key(&mut self, key: Key) -> Then {
         let at = self.position().unwrap_or(0);
-        match key.code {
-            KeyCode::Char('q') | KeyCode::Esc => return Then::Quit,
-            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                return Then::Quit;
-            }
-            KeyCode::Up | KeyCode::Char('k') => self.choose(at.saturating_sub(1)),
-            KeyCode::Down | KeyCode::Char('j') => self.choose(at + 1),
-            KeyCode::Home => self.choose(0),
-            KeyCode::End => self.choose(usize::MAX),
-            KeyCode::Char('s') | KeyCode::Right => self.sort = self.sort.moved(true),
-            KeyCode::Left => self.sort = self.sort.moved(false),
-            KeyCode::Char('r') => self.reversed = !self.reversed,
+        match key {
+            Key::Char('q') | Key::Esc | Key::Ctrl('c') => return Then::Quit,
+            Key::Up | Key::Char('k') => self.choose(at.saturating_sub(1)),
+            Key::Down | Key::Char('j') => self.choose(at + 1),
+            Key::Home => self.choose(0),
+            Key::End => self.choose(usize::MAX),
+            Key::Char('s') | Key::Right => self.sort = self.sort.moved(true),
+            Key::Left => self.sort = self.sort.moved(false),
+            Key::Char('r') => self.reversed = !self.reversed,
             _ => {}
         }
         rates::sort(&mut self.rows, self.sort, self.reversed);
@@ -246,14 +243,10 @@ mod tests {
             .collect()
     }
 
-    fn press(view: &mut View, code: KeyCode) -> Then {
-        view.key(KeyEvent::new(code, KeyModifiers::NONE))
-    }
-
     #[test]
     fn a_screen() {
         let mut view = view();
-        press(&mut view, KeyCode::Down);
+        view.key(Key::Down);
         assert_eq!(
             screen(&view, 90, 12),
             [
@@ -310,8 +303,8 @@ mod tests {
         let mut empty = view();
         empty.update(Vec::new(), model::example());
         assert!(screen(&empty, 80, 10)[0].contains("no other kernels"));
-        press(&mut empty, KeyCode::Down);
-        press(&mut empty, KeyCode::End);
+        empty.key(Key::Down);
+        empty.key(Key::End);
     }
 
     #[test]
@@ -319,24 +312,23 @@ mod tests {
         let mut view = view();
         let name = |view: &View| view.selected.clone().unwrap();
         assert_eq!(name(&view), "db");
-        press(&mut view, KeyCode::Down);
-        press(&mut view, KeyCode::Down);
+        view.key(Key::Down);
+        view.key(Key::Down);
         assert_eq!(name(&view), "web", "no further");
         for _ in 0..5 {
-            press(&mut view, KeyCode::Char('s'));
+            view.key(Key::Char('s'));
         }
         assert_eq!(view.sort, Sort::Read);
         assert_eq!(view.rows[0].name, "web");
         assert_eq!(name(&view), "web", "moves with its row");
-        press(&mut view, KeyCode::Char('r'));
+        view.key(Key::Char('r'));
         assert_eq!(view.rows[0].name, "db");
-        press(&mut view, KeyCode::Left);
+        view.key(Key::Left);
         assert_eq!(view.sort, Sort::Memory);
-        press(&mut view, KeyCode::Home);
-        assert_eq!(press(&mut view, KeyCode::Char('x')), Then::Stay);
-        assert_eq!(press(&mut view, KeyCode::Char('q')), Then::Quit);
-        let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-        assert_eq!(view.key(control_c), Then::Quit);
+        view.key(Key::Home);
+        assert_eq!(view.key(Key::Char('x')), Then::Stay);
+        assert_eq!(view.key(Key::Char('q')), Then::Quit);
+        assert_eq!(view.key(Key::Ctrl('c')), Then::Quit);
     }
 
     #[test]

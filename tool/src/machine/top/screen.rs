@@ -1,16 +1,21 @@
 //! The live view on a full screen.
 
 use std::io::{self, Stdout};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::crossterm::terminal;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd;
+use ratatui::backend::TermionBackend;
 use ratatui::layout::Rect;
+use ratatui::termion::event::Key;
+use ratatui::termion::input::TermRead;
+use ratatui::termion::terminal_size;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
 use super::draw::{Then, View};
-use crate::error::{IoContext, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::machine::model;
 use crate::machine::picture::look;
 use crate::machine::rates::rows;
@@ -25,7 +30,7 @@ const SLICE: Duration = Duration::from_millis(200);
 struct Screen {
     /// Goes first.
     _full: FullScreen,
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<TermionBackend<Stdout>>,
 }
 
 impl Screen {
@@ -40,9 +45,9 @@ impl Screen {
 }
 
 /// One that does not know its size, on a serial line for example, has the usual one.
-fn terminal() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
-    let backend = CrosstermBackend::new(io::stdout());
-    match terminal::size() {
+fn terminal() -> io::Result<Terminal<TermionBackend<Stdout>>> {
+    let backend = TermionBackend::new(io::stdout());
+    match terminal_size() {
         Ok((columns, rows)) if columns > 0 && rows > 0 => Terminal::new(backend),
         _ => {
             let (columns, rows) = look::size();
@@ -77,33 +82,46 @@ pub fn run(
 fn show_until(screen: &mut Screen, view: &mut View, end: Instant) -> Result<Then> {
     loop {
         written(screen.terminal.draw(|frame| view.draw(frame)).map(drop))?;
+        let size = look::size();
         loop {
             interrupt::check()?;
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(Then::Stay);
             }
-            match next_event(left.min(SLICE))? {
-                None => {}
-                Some(Event::Key(key)) if key.kind != KeyEventKind::Release => {
-                    if view.key(key) == Then::Quit {
-                        return Ok(Then::Quit);
-                    }
-                    break;
-                }
-                // The size has changed, for example.
-                Some(_) => break,
+            let keys = typed(left.min(SLICE))?;
+            if keys.iter().any(|key| view.key(*key) == Then::Quit) {
+                return Ok(Then::Quit);
+            }
+            if !keys.is_empty() || look::size() != size {
+                break;
             }
         }
     }
 }
 
-fn next_event(patience: Duration) -> Result<Option<Event>> {
+/// Return the keys that are pressed within that time, at the first of them.
+fn typed(patience: Duration) -> Result<Vec<Key>> {
     const WHAT: &str = "cannot read from the terminal";
-    match event::poll(patience) {
-        Ok(true) => event::read().or_fail(WHAT).map(Some),
-        Ok(false) => Ok(None),
-        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(None),
+    let input = io::stdin();
+    let mut fds = [PollFd::new(input.as_fd(), PollFlags::POLLIN)];
+    match poll(
+        &mut fds,
+        PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX),
+    ) {
+        Ok(0) | Err(Errno::EINTR) => return Ok(Vec::new()),
+        Ok(_) => {}
+        Err(e) => return Err(e).or_fail(WHAT),
+    }
+    // Not through the buffer of standard input, which would keep keys that no poll sees.
+    let mut bytes = [0; 256];
+    match unistd::read(&input, &mut bytes) {
+        Ok(0) => Err(Error::new("the terminal is gone")),
+        Ok(n) => {
+            let bytes = bytes.get(..n).unwrap_or_default();
+            Ok(bytes.keys().filter_map(io::Result::ok).collect())
+        }
+        Err(Errno::EINTR) => Ok(Vec::new()),
         Err(e) => Err(e).or_fail(WHAT),
     }
 }
