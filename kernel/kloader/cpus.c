@@ -74,6 +74,19 @@ static int cpus_check_all(const u32 *cpus, u32 count, struct complaint *c)
 	return 0;
 }
 
+/*
+ * A CPU that is off already may be pulled out of the machine: firmware that
+ * asks for it gets it, with another kernel on it, unless its device says no.
+ */
+static void cpus_keep_in(u32 cpu, bool keep)
+{
+	struct device *dev = get_cpu_device(cpu);
+
+	device_lock(dev);
+	dev->offline_disabled = keep;
+	device_unlock(dev);
+}
+
 static int cpus_take_one(u32 cpu, struct complaint *c)
 {
 	int ret = remove_cpu(cpu);
@@ -87,6 +100,7 @@ static int cpus_take_one(u32 cpu, struct complaint *c)
 		return shimos_refuse(c, ret, "the host cannot take CPU %u offline (error %d): see dmesg",
 				     cpu, ret);
 	cpumask_set_cpu(cpu, &cpus_lent);
+	cpus_keep_in(cpu, true);
 	return 0;
 }
 
@@ -187,6 +201,7 @@ void cpus_give_back(const u32 *cpus, u32 count)
 	mutex_lock(&cpus_mutex);
 	for (i = 0; i < count; i++) {
 		cpumask_clear_cpu(cpus[i], &cpus_lent);
+		cpus_keep_in(cpus[i], false);
 		ret = add_cpu(cpus[i]);
 		if (ret)
 			pr_err("CPU %u does not come back online: error %d\n",
