@@ -19,7 +19,6 @@ from tests.system.test_life import (
     test_killed_while_booting,
     test_rounds_of_every_end,
     test_three_kernels,
-    test_two_kernels,
 )
 
 #: What must be so on each architecture: these tests are collected here, too.
@@ -31,7 +30,6 @@ __all__ = [
     "test_rounds_of_every_end",
     "test_scribbled_shared_area",
     "test_three_kernels",
-    "test_two_kernels",
 ]
 
 pytestmark = pytest.mark.machine(**ON_ARM64)
@@ -41,14 +39,13 @@ pytestmark = pytest.mark.machine(**ON_ARM64)
 def test_host_with_a_device_tree(fresh_machine: Machine) -> None:
     """It ends by itself and by force, with both versions as partitions, which have random numbers from the first."""
     before = Resources(fresh_machine)
-    for flavour in ("6.1", "6.12"):
+    for flavour, end in (("6.1", "stop"), ("6.12", "kill")):
         start(fresh_machine, flavour=flavour)
         shell = fresh_machine.partition("web")
         assert shell.run("uname -rm").output.split() == [fresh_machine.versions[flavour], "aarch64"]
         assert "[    0.000000] random: crng init done" in shell.run("dmesg").output
         shell.close()
-        fresh_machine.run("shimos stop web", timeout=60)
-        fresh_machine.run("shimos restart web && shimos kill web", timeout=120)
+        fresh_machine.run(f"shimos {end} web && shimos restart web", timeout=120)
         remove(fresh_machine)
     before.assert_back()
     fresh_machine.assert_dmesg_clean()

@@ -27,21 +27,13 @@ def page_kib(shell: Shell) -> int:
     return int(shell.run("grep -m1 KernelPageSize /proc/self/smaps").output.split()[1])
 
 
-def test_size(machine: Machine) -> None:
-    """Both kernels are what this module is about."""
-    start(machine, "web", LARGE)
-    assert (page_kib(machine), page_kib(machine.partition("web"))) == (4, 16)
-    machine.release_consoles()
-    remove(machine)
-    machine.assert_dmesg_clean()
-
-
 def test_traffic(machine: Machine) -> None:
     """Packets, blocks that change hands and pages, all to all between three kernels of two sizes."""
     before = Resources(machine)
     used = area(machine)["used"]
     count = rounds(20_000, 2_000)
     with kernels(machine, (("web", LARGE, "2-3"), ("db", "6.1", "1"))) as found:
+        assert [page_kib(kernel.shell) for kernel in found] == [4, 16, 4]
         for kind in ("plain", "shared", "page"):
             send_all(found, count, kind)
         assert_correct(found, 3 * count)
