@@ -5,6 +5,7 @@
  *	launch CPU | leave CPU
  *	mask CPU MICROSECONDS TIMES	keep interrupts off, again and again
  *	exit CPU MICROSECONDS TIMES	the same, with an exit to the layer in the middle
+ *	fault CPU MICROSECONDS TIMES	or with a fault, and so an IRET, in the middle
  *	rt CPU MEMORY FILE		an RTOS beside Linux, which may have the CPU for
  *	   [BUDGET PERIOD]		so many microseconds of each so many
  *	ask CPU				it shall end
@@ -35,6 +36,7 @@
 #include <linux/percpu.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 #include <asm/asm.h>
@@ -174,7 +176,7 @@ static int show(struct seq_file *file, void *unused)
 
 struct mask {
 	unsigned int microseconds, times;
-	bool exits;
+	bool exits, faults;
 };
 
 /* Not udelay(): it overflows, and looks at the clock in each round, at which emulators are slow. */
@@ -188,18 +190,24 @@ static void mask_spin(unsigned int microseconds)
 			barrier();
 }
 
+/* The last page of all is never there. */
+#define MASK_NOWHERE	((u64 *)-PAGE_SIZE)
+
 static long mask(void *arg)
 {
 	const struct mask *m = arg;
 	unsigned int i;
+	u64 nothing;
 
 	for (i = 0; i < m->times; i++) {
 		local_irq_disable();
 		mask_spin(m->microseconds);
-		if (m->exits) {
+		if (m->exits)
 			spumone_look();
+		if (m->faults)
+			get_kernel_nofault(nothing, MASK_NOWHERE);
+		if (m->exits || m->faults)
 			mask_spin(m->microseconds);
-		}
 		local_irq_enable();
 		usleep_range(300, 350);
 	}
@@ -427,6 +435,9 @@ static int run(const char *line)
 		ret = work_on_cpu(cpu, mask, &m);
 	else if (sscanf(line, "exit %u %u %u", &cpu, &m.microseconds, &m.times) == 3) {
 		m.exits = true;
+		ret = work_on_cpu(cpu, mask, &m);
+	} else if (sscanf(line, "fault %u %u %u", &cpu, &m.microseconds, &m.times) == 3) {
+		m.faults = true;
 		ret = work_on_cpu(cpu, mask, &m);
 	} else if (sscanf(line, "rt %u %llu %47s %u %u", &cpu, &w.rt.size, path, &budget, &period) >= 3) {
 		w.share.budget_ns = (u64)budget * NSEC_PER_USEC;

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from lab.machine import Machine
-from lab.stage import rt
+from lab.stage import rt, traffic
 from lab.stage.partitions import PROGRAMS, refused, remove, show
 from lab.stage.rt import rt_command, vcpus
 from tests.support.tiers import REPETITION
@@ -87,5 +87,20 @@ def test_a_task_that_is_more_urgent(fresh_machine: Machine, kernel: str) -> None
         "shimos rt priority host:0 100": ("0..=99",),
     }.items():
         refused(machine, command, *words)
+    remove(machine, "hog")
+    machine.assert_dmesg_clean()
+
+
+def test_an_interrupt_waits_for_a_return(fresh_machine: Machine) -> None:
+    """Linux, with interrupts off, goes on before a program for an interrupt's sake, and returns from a fault before it has that."""
+    machine = fresh_machine
+    traffic.load(machine, "shimos_layer_test")
+    rt.spin(machine)
+    machine.run(rt_command("busy-endless", name="hog", cpu="0", more="--budget 50%/10ms --priority 50"))
+    machine.run("shimos rt priority host:0 90")
+    before = vcpus(machine)["hog:0"]["masked"]
+    machine.run("echo fault 0 5000 20 >/proc/layer", timeout=120)
+    # the program had the CPU in between
+    assert vcpus(machine)["hog:0"]["masked"] > before
     remove(machine, "hog")
     machine.assert_dmesg_clean()

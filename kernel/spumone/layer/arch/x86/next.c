@@ -174,6 +174,18 @@ void layer_next_returns(void)
 }
 
 /*
+ * It is left when it returns from what it has taken.  If it is about to return from something
+ * else first, what is on its way cannot be taken before that: then as soon as it can.
+ */
+static noinline __cold void next_wait_for_return(void)
+{
+	if (layer_vcpu_returns(&layer_linux) && !layer_vectors_can_take(&layer_vmcb))
+		layer_vectors_tell();
+	else
+		layer_vmcb.control.intercept_3 |= SVM_3_IRET;
+}
+
+/*
  * Does Linux go before this RTOS, though that wants the core?  With an interrupt, too, until it
  * returns from that: it may wake a task.  If it cannot take it yet, it goes on until it can.
  */
@@ -184,7 +196,7 @@ static noinline __cold int next_is_linux(const struct layer_guest *g)
 	if (layer_vectors_any())
 		next_serves = 1;
 	if (next_serves)
-		layer_vmcb.control.intercept_3 |= SVM_3_IRET;
+		next_wait_for_return();
 	if (next_serves || layer_tasks_first(g))
 		return 1;
 	/* it has become less urgent just now, in its scheduler and with a lock */

@@ -237,8 +237,11 @@ void layer_vectors_clear_way(void)
 	layer_counts()->ended++;
 }
 
-/* At its next instruction? */
-static int vectors_can_take(const struct svm_vmcb *vmcb)
+/**
+ * layer_vectors_can_take() - does Linux take an interrupt before its next instruction?
+ * @vmcb: Linux's
+ */
+int layer_vectors_can_take(const struct svm_vmcb *vmcb)
 {
 	return vmcb->save.rflags & X86_FLAGS_IF && !(vmcb->control.shadow & SVM_SHADOW) &&
 	       !(vmcb->control.event & SVM_EVENT_VALID);
@@ -265,7 +268,7 @@ static void vectors_to_processor(struct svm_vmcb *vmcb, unsigned int vector)
  */
 void layer_vectors_give(struct svm_vmcb *vmcb)
 {
-	int vector = vectors_highest(), now = vectors_can_take(vmcb);
+	int vector = vectors_highest(), now = layer_vectors_can_take(vmcb);
 
 	if (vectors_is_top(vector) && !now) {
 		vectors_set_aside(vector);

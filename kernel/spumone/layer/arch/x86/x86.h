@@ -294,6 +294,7 @@ void layer_vectors_gather(void);
 void layer_vectors_give(struct svm_vmcb *vmcb);
 void layer_vectors_clear_way(void);
 int layer_vectors_any(void);
+int layer_vectors_can_take(const struct svm_vmcb *vmcb);
 void layer_vectors_tell(void);
 int layer_vectors_owed(void);
 void layer_vectors_put_back(void);
