@@ -51,7 +51,7 @@ class PartitionConsole:
             f'\n[ -n "${_GUARD}" ] || {{ stty -icanon min 1 time 0 -echo isig noflsh -icrnl -onlcr -ixon -ixoff; '
             f"dmesg -n 1; }}; echo {word[:8]}''{word[8:]}-${_GUARD}-\n"
         )
-        ended = rf"shimos: (?!connected|warning)[^\n]*\n|{word}-{GUARDED}-"
+        ended = rf"(?<!\] )shimos: (?!connected|warning)[^\n]*\n|{word}-{GUARDED}-"
         deadline = time.monotonic() + timeout
         if self.greeting:
             self._expect_or_end(rf"{self.greeting}[^\n]*\n|{ended}", self.greeting, timeout)
@@ -82,7 +82,7 @@ class PartitionConsole:
 
     def _log_in(self, user: str, deadline: float) -> None:
         """Become a user without a password; one who is logged in stays so."""
-        prompt, ended = f"{user}@[^\n]*[#$] ", r"shimos: (?!connected|warning)[^\n]*\n"
+        prompt, ended = f"{user}@[^\n]*[#$] ", r"(?<!\] )shimos: (?!connected|warning)[^\n]*\n"
         while True:
             # What boot messages have scrolled away is printed anew for Enter.
             self._host.send(b"\n")
