@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the agent share.  Calls go down: main.c; end.c, console.c; shared.c. */
+/* What the files of the agent share.  Calls go down: main.c; end.c, sleep.c, console.c; shared.c. */
 #ifndef _AGENT_H
 #define _AGENT_H
 
@@ -17,6 +17,10 @@ void agent_ring_host(void);
 int agent_end_init(void);
 void agent_end_exit(void);
 void agent_power_off(void);
+
+/* sleep.c: it does not */
+int agent_sleep_init(void);
+void agent_sleep_exit(void);
 
 /* console.c */
 int agent_console_init(void);

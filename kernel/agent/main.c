@@ -77,9 +77,12 @@ static int __init agent_init(void)
 	ret = agent_end_init();
 	if (ret)
 		goto exit_console;
-	ret = ikc_bell_open(&agent_bell);
+	ret = agent_sleep_init();
 	if (ret)
 		goto exit_end;
+	ret = ikc_bell_open(&agent_bell);
+	if (ret)
+		goto exit_sleep;
 	agent_publish_bell(ikc_bell_get());
 	agent_heartbeat(&agent_heartbeat_timer);
 	/* without it there are no shared devices, but the kernel is contained */
@@ -94,6 +97,8 @@ static int __init agent_init(void)
 	agent_ring_host();
 	return 0;
 
+exit_sleep:
+	agent_sleep_exit();
 exit_end:
 	agent_end_exit();
 exit_console:

@@ -78,7 +78,12 @@ def test_ends_are_contained(machine: Machine, how: str) -> None:
 
 
 def test_stop_asks_first(machine: Machine) -> None:
+    """It powers itself off, which it would not do in its sleep: so it does not sleep."""
     start(machine)
+    web = machine.partition("web")
+    assert web.run("echo freeze >/sys/power/state", check=False).status != 0
+    assert "a partition cannot sleep" in web.run("dmesg").output
+    web.close()
     machine.run("shimos stop web", timeout=60)
     now = show(machine)
     assert (now["state"], now["cause"]) == ("stopped", "poweroff")
