@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the agent share.  Calls go down: main.c; end.c, sleep.c, console.c; shared.c. */
+/* What the files of the agent share.  Calls go down: main.c; end.c, cpus.c, sleep.c, console.c; shared.c. */
 #ifndef _AGENT_H
 #define _AGENT_H
 
@@ -17,6 +17,11 @@ void agent_ring_host(void);
 int agent_end_init(void);
 void agent_end_exit(void);
 void agent_power_off(void);
+
+/* cpus.c: CPUs that come and go */
+int agent_cpus_init(void);
+void agent_cpus_exit(void);
+void agent_resize(void);
 
 /* sleep.c: it does not */
 int agent_sleep_init(void);
@@ -58,6 +63,18 @@ int agent_arch_catch_restart(void (*end)(enum shimos_cause cause));
  * Return: 0 or why it cannot be.
  */
 int agent_arch_catch_stop(void (*stop)(void));
+
+/* The hardware id of no CPU. */
+#define AGENT_NO_HARDWARE_ID	(~0ULL)
+
+/**
+ * agent_arch_hardware_id() - the id that the hardware knows a CPU by
+ * @cpu: Linux's number of a possible one
+ *
+ * Context: any.
+ * Return: it, or AGENT_NO_HARDWARE_ID where KLoader does not ask for CPUs yet.
+ */
+u64 agent_arch_hardware_id(unsigned int cpu);
 
 /**
  * agent_arch_release() - catch neither restarts nor calls any more

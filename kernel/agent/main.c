@@ -40,9 +40,13 @@ static void agent_heartbeat(struct timer_list *timer)
 
 static void agent_do_request(struct work_struct *work)
 {
-	if (xchg(&agent_shared->request, SHIMOS_REQUEST_NONE) ==
-	    SHIMOS_REQUEST_POWEROFF)
+	switch (xchg(&agent_shared->request, SHIMOS_REQUEST_NONE)) {
+	case SHIMOS_REQUEST_POWEROFF:
 		agent_power_off();
+		break;
+	case SHIMOS_REQUEST_RESIZE:
+		agent_resize();
+	}
 }
 static DECLARE_WORK(agent_request_work, agent_do_request);
 
@@ -80,9 +84,12 @@ static int __init agent_init(void)
 	ret = agent_sleep_init();
 	if (ret)
 		goto exit_end;
-	ret = ikc_bell_open(&agent_bell);
+	ret = agent_cpus_init();
 	if (ret)
 		goto exit_sleep;
+	ret = ikc_bell_open(&agent_bell);
+	if (ret)
+		goto exit_cpus;
 	agent_publish_bell(ikc_bell_get());
 	agent_heartbeat(&agent_heartbeat_timer);
 	/* without it there are no shared devices, but the kernel is contained */
@@ -97,6 +104,8 @@ static int __init agent_init(void)
 	agent_ring_host();
 	return 0;
 
+exit_cpus:
+	agent_cpus_exit();
 exit_sleep:
 	agent_sleep_exit();
 exit_end:

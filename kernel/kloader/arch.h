@@ -208,6 +208,26 @@ void kloader_arch_halt(struct partition *p);
 int kloader_arch_park(struct partition *p);
 
 /**
+ * kloader_arch_check_resize() - can CPUs come to this partition, and leave it, while it runs?
+ * @p: which
+ * @c: why not
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0 or an error.
+ */
+int kloader_arch_check_resize(struct partition *p, struct complaint *c);
+
+/**
+ * kloader_arch_park_cpu() - stop one CPU, and return when it has said so
+ * @p: which
+ * @i: which of its CPUs
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0; -EIO: it has not.
+ */
+int kloader_arch_park_cpu(struct partition *p, u32 i);
+
+/**
  * kloader_arch_settle() - undo what a booting kernel did to hardware that all share
  * @p: it may run
  *

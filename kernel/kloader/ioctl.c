@@ -96,6 +96,9 @@ static int ioctl_check_create(const struct partition_kind *kind, const struct sh
 	if (flags & SHIMOS_CREATE_PROTECTED & ~kind->flags)
 		return shimos_refuse(c, -EINVAL,
 				     "only a real-time partition can be protected from the host");
+	if (arg->more_count && (kind == &kind_rt || flags & SHIMOS_CREATE_GUARDED))
+		return shimos_refuse(c, -EINVAL,
+				     "only a partition that is neither real-time nor guarded can get more CPUs later");
 	if (flags & SHIMOS_CREATE_GUARDED & ~kind->flags)
 		return shimos_refuse(c, -EINVAL,
 				     "a real-time partition is guarded always: it sees nothing but what is its own");
@@ -103,6 +106,45 @@ static int ioctl_check_create(const struct partition_kind *kind, const struct sh
 	if (ret || !(flags & SHIMOS_CREATE_GUARDED))
 		return ret;
 	return kloader_arch_check_guard(c);
+}
+
+/* A list of CPUs of the user's; an empty one is no error. */
+static u32 *ioctl_cpus(u64 list, u32 count, struct complaint *c)
+{
+	u32 *cpus = memdup_user(u64_to_user_ptr(list), count * sizeof(*cpus));
+
+	if (IS_ERR(cpus))
+		shimos_refuse(c, PTR_ERR(cpus), "cannot read the list of CPUs");
+	return cpus;
+}
+
+static int ioctl_check_more(const struct shimos_create *arg, const u32 *more, struct complaint *c)
+{
+	u32 i;
+	int ret;
+
+	for (i = 0; i < arg->more_count; i++) {
+		if (more[i] >= nr_cpu_ids || !cpu_present(more[i]))
+			return shimos_refuse(c, -ENODEV, "CPU %u does not exist; this machine has %*pbl",
+					     more[i], cpumask_pr_args(cpu_present_mask));
+		ret = kloader_arch_check_cpu(more[i], c);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int ioctl_create_with(struct session *session, struct shimos_create *arg, const u32 *cpus,
+			     struct complaint *c)
+{
+	u32 *more = ioctl_cpus(arg->more_cpus, arg->more_count, c);
+	int ret;
+
+	if (IS_ERR(more))
+		return PTR_ERR(more);
+	ret = ioctl_check_more(arg, more, c) ?: partition_create(session, arg, cpus, more, c);
+	kfree(more);
+	return ret;
 }
 
 static int ioctl_create(void *session, void *data, struct complaint *c)
@@ -121,11 +163,13 @@ static int ioctl_create(void *session, void *data, struct complaint *c)
 	if (!arg->cpu_count || arg->cpu_count > SHIMOS_MAX_CPUS)
 		return shimos_refuse(c, -EINVAL, "%u CPUs given; a partition takes 1 to %u",
 				     arg->cpu_count, SHIMOS_MAX_CPUS);
-	cpus = memdup_user(u64_to_user_ptr(arg->cpus),
-			   arg->cpu_count * sizeof(*cpus));
+	if (arg->more_count > SHIMOS_MAX_CPUS - arg->cpu_count)
+		return shimos_refuse(c, -EINVAL, "%u CPUs and %u more given; a partition can have %u",
+				     arg->cpu_count, arg->more_count, SHIMOS_MAX_CPUS);
+	cpus = ioctl_cpus(arg->cpus, arg->cpu_count, c);
 	if (IS_ERR(cpus))
-		return shimos_refuse(c, PTR_ERR(cpus), "cannot read the list of CPUs");
-	ret = partition_create(session, arg, cpus, c);
+		return PTR_ERR(cpus);
+	ret = ioctl_create_with(session, arg, cpus, c);
 	kfree(cpus);
 	return ret;
 }
@@ -319,6 +363,21 @@ static int ioctl_describe(void *session, void *data, struct complaint *c)
 	return ioctl_with(arg->id, ioctl_describe_found, arg, c);
 }
 
+static int ioctl_resize_found(struct partition *p, void *data, struct complaint *c)
+{
+	struct shimos_resize *arg = data;
+
+	return ioctl_check_permission(c) ?: shimos_door_check_reserved(arg->reserved, c) ?:
+	       resize_partition(p, arg, c);
+}
+
+static int ioctl_resize(void *session, void *data, struct complaint *c)
+{
+	struct shimos_resize *arg = data;
+
+	return ioctl_with(arg->id, ioctl_resize_found, arg, c);
+}
+
 /* ---- the device ---- */
 
 static const struct shimos_door_call ioctl_calls[] = {
@@ -346,6 +405,7 @@ static const struct shimos_door_call ioctl_calls[] = {
 	{ SHIMOS_IOC_HOST_PRIORITY, "host_priority", 0, ioctl_host_priority },
 	{ SHIMOS_IOC_PLATFORM, "platform", 0, ioctl_platform },
 	{ SHIMOS_IOC_DESCRIBE, "describe", 0, ioctl_describe },
+	{ SHIMOS_IOC_RESIZE, "resize", 0, ioctl_resize },
 };
 
 static const struct shimos_door ioctl_door = {

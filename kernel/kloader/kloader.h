@@ -3,7 +3,7 @@
  * KLoader: makes, loads, starts, stops and destroys partitions (SHIMOS 2009,
  * section 2.4).  This header is what its files share.
  *
- * Calls go down: ioctl.c and main.c; partition.c; life.c; kind_linux.c and kind_rt.c; monitor.c;
+ * Calls go down: ioctl.c and main.c; partition.c, resize.c; life.c; kind_linux.c and kind_rt.c; monitor.c;
  * description.c; image.c, cmdline.c, passthrough.c, console.c; shared.c, state.c and table.c;
  * cpus.c and memory.c.
  */
@@ -18,6 +18,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
+#include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <shimos/complaint.h>
@@ -147,6 +148,11 @@ struct partition_kind {
  * @cpu_count: how many CPUs of its own
  * @cpus: these, as Linux calls them
  * @hardware_ids: in the order of @cpus
+ * @cpus_lock: guards these three against those who stop its CPUs without @mutex
+ * @more_count: how many CPUs its kernel knows of that it may get later, constant
+ * @more: these, its first ones among them or not
+ * @resizing: it is getting or losing a CPU
+ * @resize_number: of the last such request
  * @memory_sem: write-held to change the memory; readers copy from it
  * @hidden: nobody can copy from it
  * @node: that all of the memory is in, constant; NUMA_NO_NODE: near its first CPU if there is room
@@ -211,6 +217,11 @@ struct partition {
 	u32 cpu_count;
 	u32 cpus[SHIMOS_MAX_CPUS];
 	u64 hardware_ids[SHIMOS_MAX_CPUS];
+	spinlock_t cpus_lock;
+	u32 more_count;
+	u32 more[SHIMOS_MAX_CPUS];
+	bool resizing;
+	u32 resize_number;
 
 	struct rw_semaphore memory_sem;
 	bool hidden;
@@ -305,11 +316,14 @@ void state_event(struct partition *p);
 
 /* partition.c: the objects and their resources */
 int partition_create(struct session *s, struct shimos_create *arg, const u32 *cpus,
-		     struct complaint *c);
+		     const u32 *more, struct complaint *c);
 int partition_destroy(struct partition *p, struct complaint *c);
 void partition_destroy_session(struct session *s);
 void partition_status(struct partition *p, struct shimos_status *out);
 const struct partition_kind *partition_kind(u32 kind);
+
+/* resize.c: CPUs that come and go */
+int resize_partition(struct partition *p, const struct shimos_resize *arg, struct complaint *c);
 
 /* life.c: starting, stopping, noticing the end */
 void life_init(struct partition *p);

@@ -48,7 +48,7 @@ static int partition_check_name(const char *name, struct complaint *c)
 }
 
 static struct partition *partition_alloc(const struct shimos_create *arg,
-					 const u32 *cpus)
+					 const u32 *cpus, const u32 *more)
 {
 	struct partition *p = kzalloc(sizeof(*p), GFP_KERNEL);
 
@@ -66,6 +66,9 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 	p->node = arg->node ? arg->node - 1 : NUMA_NO_NODE;
 	p->cpu_count = arg->cpu_count;
 	memcpy(p->cpus, cpus, arg->cpu_count * sizeof(*cpus));
+	spin_lock_init(&p->cpus_lock);
+	p->more_count = arg->more_count;
+	memcpy(p->more, more, arg->more_count * sizeof(*more));
 	INIT_LIST_HEAD(&p->passthrough);
 	mutex_init(&p->mutex);
 	mutex_init(&p->input_mutex);
@@ -79,13 +82,18 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 static int partition_join_ikc(struct partition *p, struct complaint *c)
 {
 	struct ikc_range range[SHIMOS_MAX_RANGES];
-	u32 i;
+	u64 cpus[IKC_MAX_CPUS];
+	u32 count = p->cpu_count, i;
 
 	for (i = 0; i < p->range_count; i++)
 		range[i] = (struct ikc_range){ p->ranges[i].start, p->ranges[i].size };
+	memcpy(cpus, p->hardware_ids, count * sizeof(*cpus));
+	/* those that it may get later, too: its bells may move there, and all others know them by then */
+	for (i = 0; i < p->more_count && count < IKC_MAX_CPUS; i++)
+		cpus_hardware_ids(&p->more[i], 1, &cpus[count++]);
 	/* a CPU that is shared stays the host's, and so do all bells on it but one */
-	p->ikc_kernel = ikc_host_add(p->name, range, p->range_count, p->hardware_ids,
-				     p->kind->own_cpus ? p->cpu_count : 0,
+	p->ikc_kernel = ikc_host_add(p->name, range, p->range_count, cpus,
+				     p->kind->own_cpus ? count : 0,
 				     p->kind->own_cpus ? 0 : p->kind->bell(p),
 				     p->flags & SHIMOS_CREATE_GUARDED);
 	if (p->ikc_kernel < 0)
@@ -100,13 +108,14 @@ static int partition_join_ikc(struct partition *p, struct complaint *c)
  * @s: the partition dies with this session unless it is started
  * @arg: what the user asked for, of a kind that there is; gets the id
  * @cpus: arg->cpu_count logical CPU numbers
+ * @more: arg->more_count of these
  * @c: why not
  *
  * Context: may sleep for seconds.
  * Return: 0 or an error: nothing was taken.
  */
 int partition_create(struct session *s, struct shimos_create *arg, const u32 *cpus,
-		     struct complaint *c)
+		     const u32 *more, struct complaint *c)
 {
 	struct partition *p;
 	int ret;
@@ -114,7 +123,7 @@ int partition_create(struct session *s, struct shimos_create *arg, const u32 *cp
 	ret = partition_check_name(arg->name, c);
 	if (ret)
 		return ret;
-	p = partition_alloc(arg, cpus);
+	p = partition_alloc(arg, cpus, more);
 	if (!p)
 		return -ENOMEM;
 	ret = table_enter(p, c);
@@ -180,6 +189,8 @@ int partition_destroy(struct partition *p, struct complaint *c)
 				    p->name, state_name(p->state));
 	else if (p->state == SHIMOS_STUCK)
 		ret = state_refuse_stuck(p, c);
+	else if (p->resizing)
+		ret = shimos_refuse(c, -EBUSY, "'%s' was getting or losing a CPU: try again", p->name);
 	else
 		ret = life_check_unheld(p, c);
 	if (!ret) {
@@ -263,6 +274,8 @@ void partition_status(struct partition *p, struct shimos_status *out)
 	out->memory = p->memory;
 	out->cpu_count = p->cpu_count;
 	memcpy(out->cpus, p->cpus, sizeof(out->cpus));
+	out->more_count = p->more_count;
+	memcpy(out->more, p->more, sizeof(out->more));
 	out->range_count = p->range_count;
 	memcpy(out->ranges, p->ranges, sizeof(out->ranges));
 	out->starts = p->starts;

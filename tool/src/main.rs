@@ -20,6 +20,7 @@ mod ui;
 mod units;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -72,6 +73,7 @@ fn with_kloader(device: &KLoader, command: WithKLoader, verbose: bool) -> Result
         With::Console(args) => commands::console::run(device, &args),
         With::Stop(args) => commands::stop::run(device, &args),
         With::Kill(args) => commands::kill::run(device, &args),
+        With::Resize(args) => commands::resize::run(Path::new("/"), device, &args),
         With::Start(args) => commands::start::run(device, &args, verbose),
         With::Wait(args) => commands::wait::run(device, &args),
         With::Restart(args) => commands::restart::run(device, &args),

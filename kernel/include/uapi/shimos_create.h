@@ -69,6 +69,10 @@ enum shimos_kind {
  *	in; 0: that of its first CPU, and of other nodes what is missing.  Others: 0
  * @watch: SHIMOS_KIND_RT: the name of another such partition, whose program it watches whenever
  *	both run; empty: none
+ * @more_cpus: SHIMOS_KIND_LINUX: pointer to __u32 numbers of CPUs that it may get later, by
+ *	SHIMOS_IOC_RESIZE; they stay whose they are
+ * @more_count: how many
+ * @reserved: 0
  *
  * Until it is started, the partition belongs to the open file that made it and is destroyed with
  * it.
@@ -87,6 +91,9 @@ struct shimos_create {
 	__u32 priority;
 	__u32 node;
 	char watch[SHIMOS_NAME_LEN];
+	__u64 more_cpus;
+	__u32 more_count;
+	__u32 reserved;
 };
 
 /**

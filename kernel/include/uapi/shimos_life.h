@@ -71,6 +71,35 @@ struct shimos_target {
 };
 
 /**
+ * enum shimos_resize_what - what shall change about a partition that runs
+ * @SHIMOS_RESIZE_ADD_CPU: it gets a CPU
+ * @SHIMOS_RESIZE_REMOVE_CPU: it gives one back
+ */
+enum shimos_resize_what {
+	SHIMOS_RESIZE_ADD_CPU = 1,
+	SHIMOS_RESIZE_REMOVE_CPU,
+};
+
+/**
+ * struct shimos_resize - SHIMOS_IOC_RESIZE: give a CPU to a partition that runs, or take it back
+ * @hdr: of the argument
+ * @id: of the partition
+ * @what: enum shimos_resize_what
+ * @cpu: as the host calls it
+ * @reserved: 0
+ *
+ * Returns when its kernel has it, or has let it go.  On failure all is as before, but after
+ * -ETIMEDOUT: then its kernel has not answered, and the CPU is the partition's.
+ */
+struct shimos_resize {
+	struct shimos_header hdr;
+	__u32 id;
+	__u32 what;
+	__u32 cpu;
+	__u32 reserved;
+};
+
+/**
  * struct shimos_wait - SHIMOS_IOC_WAIT: sleep until the event count differs from the given one
  * @hdr: of the argument
  * @id: of the partition

@@ -13,9 +13,10 @@
 
 #include <linux/types.h>
 #include "shimos_ikc.h"	/* SHIMOS_BELL */
+#include "shimos_life.h"	/* enum shimos_resize_what */
 
 #define SHIMOS_SHARED_MAGIC	0x31534f4d494853ULL	/* "SHIMOS1" */
-#define SHIMOS_SHARED_VERSION	4
+#define SHIMOS_SHARED_VERSION	5
 
 /* Where things lie, in bytes from the start of the shared area. */
 #define SHIMOS_SHARED_SIZE	0x40000
@@ -32,10 +33,12 @@
  * enum shimos_request - what the host asks of the agent
  * @SHIMOS_REQUEST_NONE: nothing
  * @SHIMOS_REQUEST_POWEROFF: an orderly power-off
+ * @SHIMOS_REQUEST_RESIZE: another CPU, or one fewer
  */
 enum shimos_request {
 	SHIMOS_REQUEST_NONE = 0,
 	SHIMOS_REQUEST_POWEROFF,
+	SHIMOS_REQUEST_RESIZE,
 };
 
 /**
@@ -51,12 +54,17 @@ enum shimos_request {
  * @watchers: ring for console output if not 0
  * @host_bell: SHIMOS_BELL
  * @stop: 1: CPUs that are interrupted for it shall stand still
+ * @resize_what: SHIMOS_REQUEST_RESIZE: enum shimos_resize_what
+ * @resize_cpu: the CPU's hardware id
+ * @resize_number: of the request, never used again in this life
  * @agent_version: SHIMOS_SHARED_VERSION
  * @ready: 1: containment is armed
  * @cause: enum shimos_cause, written when it ends
  * @heartbeat: counts seconds
  * @busy_ns: CPU time spent, of all CPUs; with the heartbeat
  * @bell: SHIMOS_BELL
+ * @resized: number of the last request that was done, or could not be
+ * @resize_error: 0, or why not: a negative errno
  * @message: panic text
  */
 struct shimos_shared {
@@ -74,6 +82,9 @@ struct shimos_shared {
 	__u32 watchers;
 	__u64 host_bell;
 	__u32 stop;
+	__u32 resize_what;
+	__u64 resize_cpu;
+	__u32 resize_number;
 
 	/* the agent's */
 	__u32 agent_version __attribute__((aligned(64)));
@@ -82,6 +93,8 @@ struct shimos_shared {
 	__u32 heartbeat;
 	__u64 busy_ns;
 	__u64 bell;
+	__u32 resized;
+	__s32 resize_error;
 	char message[256];
 };
 

@@ -49,7 +49,8 @@
  * @watch_pages: that it watches now
  * @watch_found: how often it has found one that was changed
  * @watch_nonsense: reports that could not be believed
- * @reserved2: 0
+ * @more_count: how many CPUs it may get later
+ * @more: these, as the host calls them; it may have them already
  */
 struct shimos_status {
 	struct shimos_header hdr;
@@ -88,7 +89,8 @@ struct shimos_status {
 	__u32 watch_pages;
 	__u32 watch_found;
 	__u32 watch_nonsense;
-	__u32 reserved2;
+	__u32 more_count;
+	__u32 more[SHIMOS_MAX_CPUS];
 };
 
 #endif

@@ -42,7 +42,10 @@ fn the_structures_match_the_c_header() {
         period_ns,
         priority,
         node,
-        watch
+        watch,
+        more_cpus,
+        more_count,
+        reserved
     );
     fields!(
         check,
@@ -94,8 +97,10 @@ fn the_structures_match_the_c_header() {
         watch_pages,
         watch_found,
         watch_nonsense,
-        reserved2
+        more_count,
+        more
     );
+    fields!(check, Resize, "shimos_resize", id, what, cpu, reserved);
     fields!(
         check,
         RtStatus,
@@ -246,6 +251,8 @@ fn the_structures_match_the_c_header() {
     check.value("SHIMOS_CREATE_GUARDED", CREATE_GUARDED.into());
     check.value("SHIMOS_START_NO_AGENT", START_NO_AGENT.into());
     check.value("SHIMOS_STATUS_NEXT", STATUS_NEXT.into());
+    check.value("SHIMOS_RESIZE_ADD_CPU", RESIZE_ADD_CPU.into());
+    check.value("SHIMOS_RESIZE_REMOVE_CPU", RESIZE_REMOVE_CPU.into());
     check.value("SHIMOS_KIND_LINUX", KIND_LINUX.into());
     check.value("SHIMOS_KIND_RT", KIND_RT.into());
     check.value("SHIMOS_RT_MIN_PERIOD_NS", RT_MIN_PERIOD_NS);

@@ -10,6 +10,7 @@ pub mod kml;
 pub mod loops;
 mod platform;
 mod raw;
+mod resize;
 mod shared;
 mod signals;
 
@@ -17,6 +18,7 @@ pub use field::text;
 pub use host::*;
 pub use platform::*;
 pub use raw::*;
+pub use resize::*;
 pub use shared::*;
 pub use signals::{catch_signals, pending_signal};
 

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 
-pub const ABI_VERSION: u32 = 7;
+pub const ABI_VERSION: u32 = 8;
 pub const NAME_LEN: usize = 32;
 pub const CMDLINE_LEN: usize = 1536;
 pub const ERROR_LEN: usize = 512;
@@ -114,6 +114,9 @@ pub struct Create {
     pub priority: u32,
     pub node: u32,
     pub watch: [u8; NAME_LEN],
+    pub more_cpus: u64,
+    pub more_count: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -181,7 +184,8 @@ pub struct Status {
     pub watch_pages: u32,
     pub watch_found: u32,
     pub watch_nonsense: u32,
-    pub reserved2: u32,
+    pub more_count: u32,
+    pub more: [u32; MAX_CPUS],
 }
 
 #[repr(C)]
@@ -364,12 +368,19 @@ pub fn error_text(device: &File, argument: &mut ErrorText) -> Result<(), Errno> 
     unsafe { ioctl::error(device.as_raw_fd(), argument) }.map(drop)
 }
 
-/// Make a partition. `cpus` are the logical CPU numbers; this fills in the pointer and
-/// count.
-pub fn create(device: &File, argument: &mut Create, cpus: &[u32]) -> Result<(), Errno> {
+/// Make a partition. `cpus` are the logical CPU numbers, `more` those that it may get later;
+/// this fills in pointers and counts.
+pub fn create(
+    device: &File,
+    argument: &mut Create,
+    cpus: &[u32],
+    more: &[u32],
+) -> Result<(), Errno> {
     argument.cpus = cpus.as_ptr() as u64;
     argument.cpu_count = u32::try_from(cpus.len()).map_err(|_| Errno::E2BIG)?;
-    // SAFETY: see info(); `cpus` outlives the call as well.
+    argument.more_cpus = more.as_ptr() as u64;
+    argument.more_count = u32::try_from(more.len()).map_err(|_| Errno::E2BIG)?;
+    // SAFETY: see info(); both lists outlive the call as well.
     unsafe { ioctl::create(device.as_raw_fd(), argument) }.map(drop)
 }
 

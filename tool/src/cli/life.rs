@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::names;
+use super::values::{CpuList, Difference, cpu_difference, cpuset_difference};
 use crate::units::duration;
 
 #[derive(Debug, Args)]
@@ -53,6 +54,19 @@ pub struct Restart {
     /// Seconds to wait until it is up
     #[arg(short, long, value_name = "SECONDS", value_parser = duration::parse, default_value = "60")]
     pub timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("difference").args(["cpus", "cpuset"]).required(true))]
+pub struct Resize {
+    #[arg(add = names::partitions())]
+    pub name: String,
+    /// By how many CPUs: +2 or -1
+    #[arg(long, value_name = "+N|-N", value_parser = cpu_difference, allow_hyphen_values = true)]
+    pub cpus: Option<Difference<u32>>,
+    /// By which CPUs, as the host numbers them: +4-5 or -4
+    #[arg(long, value_name = "+LIST|-LIST", value_parser = cpuset_difference, allow_hyphen_values = true)]
+    pub cpuset: Option<Difference<CpuList>>,
 }
 
 #[derive(Debug, Args)]

@@ -19,11 +19,11 @@ use clap::{Parser, Subcommand};
 pub use devices::{Attach, Detach};
 pub use ikc::{Perf, Ping};
 pub use json::Json;
-pub use life::{Names, Restart, Rm, Start, Stop, Wait};
+pub use life::{Names, Resize, Restart, Rm, Start, Stop, Wait};
 pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
 pub use run::Run;
 pub use selftest::{Rung, Selftest};
-pub use values::{DetachKey, Format, Picture};
+pub use values::{DetachKey, Difference, Format, Picture};
 pub use with_kloader::{Console, Dump, Logs, Ls, WithKLoader};
 pub use without_kloader::{Bench, Show, Top, Trust, TrustRun, Web, WithoutKLoader};
 

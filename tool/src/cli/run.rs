@@ -38,6 +38,13 @@ pub struct Run {
     #[arg(long, value_name = "LIST", value_parser = CpuListParser)]
     pub cpuset: Option<CpuList>,
 
+    /// How many CPUs it may have later, by `shimos resize` [default: no more]
+    ///
+    /// Its kernel learns when it boots which they could be: the nearest, whoever has them
+    /// then. It spends some memory on each.
+    #[arg(long, value_name = "N", value_parser = values::cpu_count, conflicts_with_all = ["share_cpus", "guarded"])]
+    pub max_cpus: Option<u32>,
+
     /// Take CPUs and memory of this node only: 1
     ///
     /// Without it all of the memory is in the node of the first CPU if there is room, and

@@ -41,6 +41,38 @@ pub fn cpu_count(text: &str) -> Result<u32, String> {
     }
 }
 
+/// More of something, or fewer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference<T> {
+    More(T),
+    Fewer(T),
+}
+
+fn difference<T>(
+    text: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Difference<T>, String> {
+    match text.split_at_checked(1) {
+        Some(("+", rest)) => parse(rest).map(Difference::More),
+        Some(("-", rest)) => parse(rest).map(Difference::Fewer),
+        _ => Err(format!("it begins with + for more or - for fewer: +{text}")),
+    }
+}
+
+/// Read by how many CPUs a partition is to grow or shrink: +2 or -1.
+pub fn cpu_difference(text: &str) -> Result<Difference<u32>, String> {
+    difference(text, |rest| match rest.parse() {
+        Ok(0) => Err("0 CPUs make no difference".into()),
+        Ok(count) => Ok(count),
+        Err(_) => Err("that is no number of CPUs: write +2, or --cpuset +2-3 for these two".into()),
+    })
+}
+
+/// Read which CPUs a partition is to get or lose: +4-5 or -4.
+pub fn cpuset_difference(text: &str) -> Result<Difference<CpuList>, String> {
+    difference(text, |rest| cpulist::parse(rest).map(CpuList))
+}
+
 /// Read a real-time program's priority, within KLoader's limits.
 pub fn priority() -> clap::builder::RangedI64ValueParser<u32> {
     clap::value_parser!(u32)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::builder::UnknownArgumentValueParser as Moved;
 use clap::{Args, Subcommand};
 
-use super::life::{Names, Restart, Rm, Start, Stop, Wait};
+use super::life::{Names, Resize, Restart, Rm, Start, Stop, Wait};
 use super::names;
 use super::rt::Rt;
 use super::run::Run;
@@ -44,6 +44,11 @@ pub enum WithKLoader {
     Wait(Wait),
     /// Start partitions again with the kernel they have
     Restart(Restart),
+    /// Give a running partition more CPUs, or take some back
+    ///
+    /// It gets CPUs of which its kernel was told when it started, see `run --max-cpus`, and
+    /// gives back any but its first. Either all of them change hands or none.
+    Resize(Resize),
     /// Remove partitions: give their CPUs and memory back
     Rm(Rm),
     /// Write a partition's memory to a file for crash and drgn

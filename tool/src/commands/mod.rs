@@ -16,6 +16,7 @@ pub mod ls;
 pub mod map;
 pub mod perf;
 pub mod ping;
+pub mod resize;
 pub mod restart;
 pub mod rm;
 pub mod rt;

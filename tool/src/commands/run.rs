@@ -62,6 +62,7 @@ fn run_on(
     if wish.kind == Kind::Linux {
         cpus::warn_of_split_cores(&cpus);
     }
+    let more = cpus::later(Path::new("/"), &cpus, wish.max_cpus)?;
     pci::check(Path::new("/"), &wish.pci)?;
     let images = Images::open(&wish)?;
     if verbose {
@@ -81,6 +82,7 @@ fn run_on(
         guarded: wish.guarded,
         renew: wish.on_change == OnChange::Restart,
         watch: wish.watch.clone(),
+        more,
     };
     let (id, shared) = create_and_load(device, &request, &wish.pci, &images, sharing.as_ref())?;
     let up = start(device, id, &wish, args)?;

@@ -24,6 +24,8 @@ pub struct Config {
     #[serde(default, deserialize_with = "cpu_count")]
     pub cpus: Option<u32>,
     pub cpuset: Option<String>,
+    /// As for `--max-cpus`.
+    pub max_cpus: Option<u32>,
     pub share_cpus: Option<String>,
     /// As for `--budget`.
     pub budget: Option<String>,
@@ -225,10 +227,10 @@ mod tests {
     #[test]
     fn the_document_has_all_keys() {
         for text in [
-            "x = 1",
-            "[[disk]]\nx = 1",
-            "[[net]]\nx = 1",
-            "[[pci]]\nx = 1",
+            "zzzz = 1",
+            "[[disk]]\nzzzz = 1",
+            "[[net]]\nzzzz = 1",
+            "[[pci]]\nzzzz = 1",
         ] {
             let error = parse(text).unwrap_err().to_string();
             let (_, keys) = error.split_once("only ").unwrap();

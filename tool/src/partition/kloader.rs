@@ -71,6 +71,14 @@ impl KLoader {
         KLOADER.refusal(errno, text)
     }
 
+    fn resize(&self, id: u32, what: u32, cpu: u32) -> Outcome<()> {
+        let mut raw = abi::Resize::new();
+        raw.id = id;
+        raw.what = what;
+        raw.cpu = cpu;
+        abi::resize(&self.file, &raw).map_err(|e| self.refusal(e))
+    }
+
     fn target(&self, call: TargetCall, id: u32, flags: u32) -> Outcome<()> {
         abi::target(&self.file, call, id, flags).map_err(|e| self.refusal(e))
     }
@@ -128,6 +136,7 @@ fn status_from(raw: &abi::Status) -> Status {
         watch_pages: raw.watch_pages,
         watch_found: raw.watch_found,
         watch_nonsense: raw.watch_nonsense,
+        more: filled(&raw.more, raw.more_count),
     }
 }
 
@@ -264,7 +273,8 @@ impl Device for KLoader {
 
     fn create(&self, request: &CreateRequest) -> Outcome<u32> {
         let mut raw = create_from(request)?;
-        abi::create(&self.file, &mut raw, &request.cpus).map_err(|e| self.refusal(e))?;
+        abi::create(&self.file, &mut raw, &request.cpus, &request.more)
+            .map_err(|e| self.refusal(e))?;
         Ok(raw.id)
     }
 
@@ -313,6 +323,14 @@ impl Device for KLoader {
 
     fn kill(&self, id: u32) -> Outcome<()> {
         self.target(TargetCall::Kill, id, 0)
+    }
+
+    fn add_cpu(&self, id: u32, cpu: u32) -> Outcome<()> {
+        self.resize(id, abi::RESIZE_ADD_CPU, cpu)
+    }
+
+    fn remove_cpu(&self, id: u32, cpu: u32) -> Outcome<()> {
+        self.resize(id, abi::RESIZE_REMOVE_CPU, cpu)
     }
 
     fn destroy(&self, id: u32) -> Outcome<()> {

@@ -101,16 +101,26 @@ pub struct Status {
     pub watch_pages: u32,
     pub watch_found: u32,
     pub watch_nonsense: u32,
+    /// CPUs that it may get later; some may be its own already.
+    pub more: Vec<u32>,
 }
 
 impl Status {
     /// Return its CPUs as Linux writes them; one that is shared says so.
     pub fn cpu_list(&self) -> String {
-        let list = cpulist::show(&self.cpus);
+        let mut cpus = self.cpus.clone();
+        cpus.sort_unstable(); // those that came later are the last
+        let list = cpulist::show(&cpus);
         match self.kind {
             Kind::Rt => format!("{list} (shared)"),
             Kind::Linux => list,
         }
+    }
+
+    /// Return the CPUs that it may get and does not have yet.
+    pub fn later(&self) -> Vec<u32> {
+        let more = self.more.iter().copied();
+        more.filter(|cpu| !self.cpus.contains(cpu)).collect()
     }
 
     /// Tell whether there is an agent in it; a real-time program has none.
@@ -214,6 +224,8 @@ pub struct CreateRequest {
     pub renew: bool,
     /// Whom it watches.
     pub watch: Option<String>,
+    /// CPUs that it may get later.
+    pub more: Vec<u32>,
 }
 
 impl CreateRequest {
@@ -232,6 +244,7 @@ impl CreateRequest {
             guarded: false,
             renew: false,
             watch: None,
+            more: Vec::new(),
         }
     }
 }
@@ -280,6 +293,10 @@ pub trait Device {
     fn stop(&self, id: u32) -> Outcome<()>;
     /// Park its CPUs now.
     fn kill(&self, id: u32) -> Outcome<()>;
+    /// Give a running partition this CPU too, once its kernel has it.
+    fn add_cpu(&self, id: u32, cpu: u32) -> Outcome<()>;
+    /// Take this CPU back from a running partition, once its kernel has let it go.
+    fn remove_cpu(&self, id: u32, cpu: u32) -> Outcome<()>;
     /// Give CPUs and memory back.
     fn destroy(&self, id: u32) -> Outcome<()>;
     /// Ask about a partition.

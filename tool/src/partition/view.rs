@@ -14,6 +14,8 @@ pub struct Partition<'a> {
     cause: Cause,
     message: &'a str,
     cpus: &'a [u32],
+    /// That it may get later.
+    more_cpus: Vec<u32>,
     memory: u64,
     ranges: &'a [Range],
     kernel_version: &'a str,
@@ -61,6 +63,7 @@ impl<'a> From<&'a Status> for Partition<'a> {
             cause: status.cause,
             message: &status.message,
             cpus: &status.cpus,
+            more_cpus: status.later(),
             memory: status.memory,
             ranges: &status.ranges,
             kernel_version: &status.kernel_version,

@@ -47,6 +47,12 @@ int agent_arch_find_shared(u64 *addr, u64 *size)
 	return 0;
 }
 
+/* KLoader asks for no CPU here: see kloader_arch_check_resize(). */
+u64 agent_arch_hardware_id(unsigned int cpu)
+{
+	return AGENT_NO_HARDWARE_ID;
+}
+
 /* ---- restarts ---- */
 
 static void (*arm64_end)(enum shimos_cause cause);

@@ -9,6 +9,7 @@
 #include <asm/asm.h>
 #include <asm/nmi.h>
 #include <asm/processor-flags.h>
+#include <asm/smp.h>
 #include <asm/special_insns.h>
 #include <uapi/shimos_acpi.h>
 
@@ -31,6 +32,11 @@ int agent_arch_find_shared(u64 *addr, u64 *size)
 	}
 	acpi_put_table(header);
 	return ret;
+}
+
+u64 agent_arch_hardware_id(unsigned int cpu)
+{
+	return per_cpu(x86_cpu_to_apicid, cpu);
 }
 
 /* ---- restarts ---- */

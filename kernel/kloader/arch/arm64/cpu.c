@@ -107,6 +107,18 @@ static bool arm64_cpu_stop(struct partition *p)
 	return arm64_poison_image(p) && arm64_cpu_force(p);
 }
 
+int kloader_arch_check_resize(struct partition *p, struct complaint *c)
+{
+	return shimos_refuse(c, -EOPNOTSUPP,
+			     "on arm64 a partition's CPUs cannot change while it runs yet: stop it and start it with others");
+}
+
+/* Nobody gets here: see kloader_arch_check_resize(). */
+int kloader_arch_park_cpu(struct partition *p, u32 i)
+{
+	return -EIO;
+}
+
 int kloader_arch_park(struct partition *p)
 {
 	u32 i;

@@ -155,16 +155,39 @@ static void x86_acpi_add_mailbox(struct x86_acpi_builder *b,
 }
 
 /*
+ * The ids of the CPUs that it knows of: its own, and then those that it may get later,
+ * which maxcpus= keeps off when it boots.  Returns how many; @ids has room for all.
+ *
  * Linux 6.9 and later take a first APIC id that is not the boot CPU's for the
  * machine's boot CPU seen from a crash kernel, and keep off it: give them one
  * that does not exist.
  */
+static u32 x86_acpi_cpus(const struct partition *p, u64 *ids)
+{
+	u32 i, j, count = 0;
+
+	ids[count++] = X86_DUMMY_APIC_ID;
+	for (i = 0; i < p->cpu_count; i++)
+		ids[count++] = p->hardware_ids[i];
+	for (i = 0; i < p->more_count; i++) {
+		u64 id;
+
+		cpus_hardware_ids(&p->more[i], 1, &id);
+		for (j = 0; j < count && ids[j] != id; j++)
+			;
+		if (j == count)
+			ids[count++] = id;
+	}
+	return count;
+}
+
 static u64 x86_acpi_write_madt(struct x86_acpi_builder *b)
 {
-	u32 count = b->p->cpu_count + 1, i;
 	struct acpi_madt_local_apic *lapic;
 	struct acpi_table_madt *madt;
 	u32 wakeup = x86_of(b->p)->guard ? sizeof(struct x86_acpi_wakeup) : 0;
+	u64 ids[1 + 2 * SHIMOS_MAX_CPUS];
+	u32 count = x86_acpi_cpus(b->p, ids), i;
 	u32 len = sizeof(*madt) + count * sizeof(*lapic) + wakeup;
 
 	madt = x86_acpi_new_table(b, len);
@@ -174,7 +197,7 @@ static u64 x86_acpi_write_madt(struct x86_acpi_builder *b)
 		lapic->header.type = ACPI_MADT_TYPE_LOCAL_APIC;
 		lapic->header.length = sizeof(*lapic);
 		lapic->processor_id = i;
-		lapic->id = i ? b->p->hardware_ids[i - 1] : X86_DUMMY_APIC_ID;
+		lapic->id = ids[i];
 		lapic->lapic_flags = ACPI_MADT_ENABLED;
 	}
 	if (wakeup)

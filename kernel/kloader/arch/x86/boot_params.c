@@ -66,7 +66,7 @@ int x86_write_boot_params(struct partition *p, struct complaint *c)
 	struct boot_params *bp = partition_at(p, X86_BOOT_PARAMS);
 	u64 cmdline = partition_phys(p, X86_CMDLINE);
 	u64 initrd = p->initrd_size ? partition_phys(p, p->layout.initrd) : 0;
-	int ret;
+	int ret, len;
 
 	memset(bp, 0, sizeof(*bp));
 	ret = p->image.format->place(p, bp, c);
@@ -78,8 +78,11 @@ int x86_write_boot_params(struct partition *p, struct complaint *c)
 	bp->hdr.cmd_line_ptr = lower_32_bits(cmdline);
 	bp->ext_cmd_line_ptr = upper_32_bits(cmdline);
 	/* the log begins with it: whoever finds a log knows which life's it is */
-	snprintf(partition_at(p, X86_CMDLINE), PAGE_SIZE, "%s shimos.start=%u",
-		 p->cmdline, p->starts + 1);
+	len = snprintf(partition_at(p, X86_CMDLINE), PAGE_SIZE, "%s shimos.start=%u",
+		       p->cmdline, p->starts + 1);
+	if (p->more_count)
+		snprintf(partition_at(p, X86_CMDLINE) + len, PAGE_SIZE - len, " maxcpus=%u",
+			 p->cpu_count);
 	bp->hdr.ramdisk_image = lower_32_bits(initrd);
 	bp->ext_ramdisk_image = upper_32_bits(initrd);
 	bp->hdr.ramdisk_size = lower_32_bits(p->initrd_size);

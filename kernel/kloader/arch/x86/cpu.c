@@ -154,10 +154,13 @@ int kloader_arch_start(struct partition *p, struct complaint *c)
 /* INIT to all of them at once: none shall run on without the rest.  Any context. */
 void kloader_arch_halt(struct partition *p)
 {
+	unsigned long flags;
 	u32 i;
 
+	spin_lock_irqsave(&p->cpus_lock, flags);
 	for (i = 0; i < p->cpu_count; i++)
 		x86_cpu_send_init(p->hardware_ids[i]);
+	spin_unlock_irqrestore(&p->cpus_lock, flags);
 }
 
 /*
@@ -208,6 +211,26 @@ int kloader_arch_park(struct partition *p)
 		ret = x86_cpu_park(p, i) ?: ret;
 	mutex_unlock(&x86_trampoline_mutex);
 	return ret;
+}
+
+int kloader_arch_park_cpu(struct partition *p, u32 i)
+{
+	int ret;
+
+	mutex_lock(&x86_trampoline_mutex);
+	x86_cpu_stop(p->hardware_ids[i]);
+	ret = x86_cpu_park(p, i);
+	mutex_unlock(&x86_trampoline_mutex);
+	return ret;
+}
+
+int kloader_arch_check_resize(struct partition *p, struct complaint *c)
+{
+	if (x86_of(p)->guard)
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "'%s' is guarded, and a guarded kernel cannot take CPUs off and on again",
+				     p->name);
+	return 0;
 }
 
 static void x86_cpu_set_gate(unsigned int vector, const u8 *label)

@@ -104,6 +104,7 @@ struct hrtimer { int unused; };
 struct work_struct { int unused; };
 typedef struct { int unused; } wait_queue_head_t;
 typedef struct { int counter; } atomic_t;
+typedef struct { int unused; } spinlock_t;
 struct device;
 
 static inline void *phys_to_virt(u64 addr)

@@ -68,6 +68,39 @@ pub fn choose(
         .ok_or_else(|| too_many(&cores, wanted, node))
 }
 
+/// Return the CPUs that a partition of `own` may get later, to have `most` of them.
+///
+/// The nearest: first those of the node of its first CPU, and the highest numbers first. Any
+/// but the host's first, whoever has it now. `root` is `/` but in tests.
+pub fn later(root: &Path, own: &[u32], most: Option<u32>) -> Result<Vec<u32>> {
+    let wanted = match most {
+        None => return Ok(Vec::new()),
+        Some(most) => (most as usize).checked_sub(own.len()).ok_or_else(|| {
+            Error::new(format!(
+                "it begins with {} CPUs, and --max-cpus {most} is fewer",
+                own.len()
+            ))
+        })?,
+    };
+    let present = read_list(root, "sys/devices/system/cpu/present");
+    let mut more: Vec<u32> = present
+        .iter()
+        .skip(1)
+        .copied()
+        .filter(|cpu| !own.contains(cpu))
+        .collect();
+    let near = own.first().map(|cpu| node_of(root, *cpu));
+    more.sort_by_key(|cpu| (Some(node_of(root, *cpu)) != near, std::cmp::Reverse(*cpu)));
+    if more.len() < wanted {
+        return Err(Error::new(format!(
+            "it can have {} CPUs at most on this machine: the first one stays with the host",
+            own.len() + more.len()
+        )));
+    }
+    more.truncate(wanted);
+    Ok(more)
+}
+
 /// Refuse a node that is not there, and CPUs that were named and are in another one.
 fn check_node(root: &Path, node: u32, cpus: &Cpus) -> Result<()> {
     let mut nodes = read_list(root, "sys/devices/system/node/online");

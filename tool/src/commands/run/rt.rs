@@ -79,6 +79,7 @@ fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
         ("--net", !args.share.nets.is_empty()),
         ("--guarded", args.guarded),
         ("--node", args.node.is_some()),
+        ("--max-cpus", args.max_cpus.is_some()),
     ];
     let written = [
         ("initrd", file.initrd.is_some()),
@@ -88,6 +89,7 @@ fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
         ("net", !file.net.is_empty()),
         ("guarded", file.guarded == Some(true)),
         ("node", file.node.is_some()),
+        ("max_cpus", file.max_cpus.is_some()),
     ];
     first(&given, &written, args)
 }

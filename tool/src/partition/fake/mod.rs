@@ -170,6 +170,7 @@ impl Device for Fake {
         new.state = State::Created;
         new.starts = 0;
         new.cpus.clone_from(&request.cpus);
+        new.more.clone_from(&request.more);
         new.memory = request.memory;
         new.protected = request.protected;
         new.guarded = request.guarded;
@@ -265,6 +266,26 @@ impl Device for Fake {
         self.change(id, |s| {
             s.state = State::Stopped;
             s.cause = Cause::Killed;
+            Ok(())
+        })
+    }
+
+    fn add_cpu(&self, id: u32, cpu: u32) -> Outcome<()> {
+        let manner = self.manner.get();
+        self.change(id, |s| {
+            match s.more.contains(&cpu) && manner != Manner::Deaf {
+                true => {
+                    s.cpus.push(cpu);
+                    Ok(())
+                }
+                false => refusal(Errno::EBUSY, "its kernel refuses"),
+            }
+        })
+    }
+
+    fn remove_cpu(&self, id: u32, cpu: u32) -> Outcome<()> {
+        self.change(id, |s| {
+            s.cpus.retain(|own| *own != cpu);
             Ok(())
         })
     }

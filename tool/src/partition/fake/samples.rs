@@ -43,6 +43,7 @@ pub fn status(name: &str) -> Status {
         watch_pages: 0,
         watch_found: 0,
         watch_nonsense: 0,
+        more: Vec::new(),
     }
 }
 

@@ -95,6 +95,7 @@ fn what_is_asked_for() {
         guarded: false,
         renew: false,
         watch: None,
+        more: Vec::new(),
     };
     let raw = create_from(&request).unwrap();
     assert_eq!((raw.budget_ns, raw.period_ns), (4_000_000, 10_000_000));

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * CPUs that come and go while this kernel runs.
+ *
+ * Its tables list CPUs that it may get later, and its users could bring one of these
+ * online while it is still another kernel's: that is refused here.
+ */
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/cpumask.h>
+
+#include "agent.h"
+
+static struct cpumask agent_cpus;	/* this kernel's; changed by the work that does requests */
+static int agent_cpus_state;
+
+static int agent_cpus_prepare(unsigned int cpu)
+{
+	if (cpumask_test_cpu(cpu, &agent_cpus))
+		return 0;
+	pr_notice("CPU %u is not this partition's: the host gives it one by `shimos resize`\n", cpu);
+	return -EPERM;
+}
+
+/**
+ * agent_cpus_init() - let no CPU come online that is not this partition's
+ *
+ * Context: process; may sleep.
+ * Return: 0 or an error.
+ */
+int agent_cpus_init(void)
+{
+	int ret;
+
+	cpumask_copy(&agent_cpus, cpu_online_mask);
+	ret = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN, "shimos:own", agent_cpus_prepare,
+					NULL);
+	if (ret < 0)
+		return ret;
+	agent_cpus_state = ret;
+	return 0;
+}
+
+/**
+ * agent_cpus_exit() - the agent goes again: nothing of it may stay behind
+ *
+ * Context: process; may sleep.
+ */
+void agent_cpus_exit(void)
+{
+	cpuhp_remove_state_nocalls(agent_cpus_state);
+}
+
+static int agent_cpus_find(u64 hardware_id)
+{
+	unsigned int cpu;
+
+	for_each_present_cpu(cpu)
+		if (agent_arch_hardware_id(cpu) == hardware_id)
+			return cpu;
+	return -ENODEV;
+}
+
+static int agent_cpus_add(unsigned int cpu)
+{
+	int ret;
+
+	cpumask_set_cpu(cpu, &agent_cpus);
+	ret = add_cpu(cpu);
+	if (ret < 0)
+		cpumask_clear_cpu(cpu, &agent_cpus);
+	return ret;
+}
+
+static int agent_cpus_remove(unsigned int cpu)
+{
+	int ret;
+
+	/* nobody brings it back between its going and the host's taking it */
+	cpumask_clear_cpu(cpu, &agent_cpus);
+	ret = remove_cpu(cpu);
+	if (ret < 0)
+		cpumask_set_cpu(cpu, &agent_cpus);
+	return ret;
+}
+
+/**
+ * agent_resize() - do what the host asks for, and say what came of it
+ *
+ * Context: process; may sleep for seconds.
+ */
+void agent_resize(void)
+{
+	u32 number = READ_ONCE(agent_shared->resize_number);
+	int cpu = agent_cpus_find(READ_ONCE(agent_shared->resize_cpu)), ret;
+
+	if (cpu < 0)
+		ret = cpu;
+	else if (READ_ONCE(agent_shared->resize_what) == SHIMOS_RESIZE_ADD_CPU)
+		ret = agent_cpus_add(cpu);
+	else
+		ret = agent_cpus_remove(cpu);
+	/* 1: it was so already */
+	WRITE_ONCE(agent_shared->resize_error, min(ret, 0));
+	/* pairs with resize_answer() in KLoader: the number says that the error is there */
+	smp_store_release(&agent_shared->resized, number);
+	agent_ring_host();
+}

@@ -1,0 +1,159 @@
+//! `shimos resize`
+
+use std::fs;
+use std::path::Path;
+
+use crate::cli::{self, Difference};
+use crate::error::{Error, Result};
+use crate::partition::{Device, Status, lookup};
+use crate::ui::output;
+use crate::ui::refusal::OrRefuse;
+use crate::units::cpulist;
+
+/// Give a partition CPUs, or take some back: all that were asked for, or none.
+pub fn run(root: &Path, device: &dyn Device, args: &cli::Resize) -> Result<()> {
+    let status = lookup::find(device, &args.name)?;
+    match (&args.cpus, &args.cpuset) {
+        (Some(Difference::More(count)), _) => add(device, &status, &free(root, &status, *count)?),
+        (Some(Difference::Fewer(count)), _) => remove(device, &status, &last(&status, *count)?),
+        (_, Some(Difference::More(list))) => add(device, &status, &list.0),
+        (_, Some(Difference::Fewer(list))) => remove(device, &status, &list.0),
+        (None, None) => Ok(()),
+    }?;
+    let now = lookup::find(device, &args.name)?;
+    output::line(format_args!(
+        "{}: has CPUs {} now",
+        args.name,
+        now.cpu_list()
+    ))
+}
+
+/// Choose so many that it may get and the host has online.
+fn free(root: &Path, status: &Status, count: u32) -> Result<Vec<u32>> {
+    let online = fs::read_to_string(root.join("sys/devices/system/cpu/online")).unwrap_or_default();
+    let online = cpulist::parse(online.trim()).unwrap_or_default();
+    let later = status.later();
+    let free: Vec<u32> = later
+        .iter()
+        .copied()
+        .filter(|cpu| online.contains(cpu))
+        .collect();
+    if let Some(chosen) = free.get(..count as usize) {
+        return Ok(chosen.to_vec());
+    }
+    let what = format!("'{}' can get {} CPUs now", status.name, free.len());
+    Err(match later.len() - free.len() {
+        0 => Error::new(format!("{what}: it was told of no more when it started"))
+            .hint("run it anew with --max-cpus"),
+        _ => Error::new(format!(
+            "{what}, and {} that the host does not have online",
+            cpulist::show(&later)
+        ))
+        .hint("`shimos ls` shows who has CPUs"),
+    })
+}
+
+/// Choose so many that it got last.
+fn last(status: &Status, count: u32) -> Result<Vec<u32>> {
+    match status.cpus.len().checked_sub(count as usize) {
+        None | Some(0) => Err(Error::new(format!(
+            "'{}' has {} CPUs, and keeps the one that booted it",
+            status.name,
+            status.cpus.len()
+        ))),
+        Some(kept) => Ok(status.cpus.iter().skip(kept).rev().copied().collect()),
+    }
+}
+
+fn add(device: &dyn Device, status: &Status, cpus: &[u32]) -> Result<()> {
+    all(
+        cpus,
+        |cpu| device.add_cpu(status.id, cpu),
+        |cpu| device.remove_cpu(status.id, cpu),
+    )
+    .or_refuse(format_args!("cannot give '{}' more CPUs", status.name))
+}
+
+fn remove(device: &dyn Device, status: &Status, cpus: &[u32]) -> Result<()> {
+    all(
+        cpus,
+        |cpu| device.remove_cpu(status.id, cpu),
+        |cpu| device.add_cpu(status.id, cpu),
+    )
+    .or_refuse(format_args!("cannot take CPUs from '{}'", status.name))
+}
+
+/// Do it with each, or undo what was done and return why one could not be.
+fn all<E>(
+    cpus: &[u32],
+    action: impl Fn(u32) -> std::result::Result<(), E>,
+    undo: impl Fn(u32) -> std::result::Result<(), E>,
+) -> std::result::Result<(), E> {
+    for (at, cpu) in cpus.iter().enumerate() {
+        if let Err(refusal) = action(*cpu) {
+            for done in cpus.iter().take(at).rev() {
+                // What cannot be undone stays as the partition's list of CPUs has it.
+                let _ = undo(*done);
+            }
+            return Err(refusal);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Command, WithKLoader};
+    use crate::partition::fake::{Fake, Manner, status};
+
+    /// Of four CPUs 0 and 1 are the host's, and web may get 1 and 4, which is another's.
+    fn machine() -> (tempfile::TempDir, Fake) {
+        let root = tempfile::tempdir().unwrap();
+        let cpu = root.path().join("sys/devices/system/cpu");
+        fs::create_dir_all(&cpu).unwrap();
+        fs::write(cpu.join("online"), "0-1\n").unwrap();
+        let fake = Fake::default();
+        let mut web = status("web");
+        web.cpus = vec![2, 3];
+        web.more = vec![4, 1, 3];
+        fake.add(web);
+        (root, fake)
+    }
+
+    fn resize(root: &Path, fake: &Fake, option: &str, value: &str) -> String {
+        let line = ["shimos", "resize", "web", option, value];
+        let command = Cli::try_parse_from(line).unwrap().command;
+        let Command::WithKLoader(WithKLoader::Resize(args)) = command else {
+            panic!("{line:?}");
+        };
+        match run(root, fake, &args) {
+            Ok(()) => fake.status(1).unwrap().cpu_list(),
+            Err(e) => e.to_string(),
+        }
+    }
+
+    #[test]
+    fn by_number() {
+        let (root, fake) = machine();
+        let by = |difference| resize(root.path(), &fake, "--cpus", difference);
+        assert_eq!(by("+1"), "1-3");
+        assert!(by("+1").contains("can get 0 CPUs now, and 4 that the host does not have"));
+        assert_eq!(by("-2"), "2", "those that came last go first");
+        assert!(by("-1").contains("keeps the one that booted it"));
+    }
+
+    #[test]
+    fn all_or_none() {
+        let (root, fake) = machine();
+        let by = |difference| resize(root.path(), &fake, "--cpuset", difference);
+        assert_eq!(by("+1"), "1-3");
+        assert_eq!(by("-1"), "2-3");
+        assert!(by("+1,9").contains("its kernel refuses"));
+        assert_eq!(fake.status(1).unwrap().cpu_list(), "2-3", "undone");
+        fake.manner(Manner::Deaf);
+        assert!(by("+1").contains("cannot give 'web' more CPUs"));
+    }
+}
