@@ -7,7 +7,7 @@ import pytest
 from lab.devices import Nic
 from lab.machine import Machine
 from lab.stage.lan import two_partitions
-from lab.stage.partitions import Resources, remove, start
+from lab.stage.partitions import Resources, refused, remove, run_command, start
 from tests.support.machines import X2APIC
 from tests.support.tiers import REPETITION
 from tests.system import test_disks, test_networks
@@ -61,3 +61,28 @@ def test_packets_of_a_network(fresh_machine: Machine) -> None:
     lan = two_partitions(fresh_machine)
     for source, target in (("web", "host"), ("host", "web"), ("web", "db")):
         test_networks.test_data(lan, source, target)
+
+
+#: A fifth CPU, whose id is 384: it is in the last of four sockets, and 65 cores of each take 7 bits.
+FIFTH_CPU = (
+    *("-smp", "4,maxcpus=260,sockets=4,cores=65,threads=1"),
+    *("-device", "max-x86_64-cpu,socket-id=3,core-id=0,thread-id=0"),
+)
+
+
+@pytest.mark.machine.with_args(**X2APIC | {"extra": (*X2APIC["extra"], *FIFTH_CPU)})
+def test_long_hardware_ids(fresh_machine: Machine) -> None:
+    """A CPU that partitions can neither have nor ring: the host's bells are on others, wherever they are moved to."""
+    machine = fresh_machine
+    assert machine.online_cpus() == [0, 1, 2, 3, 4]
+    refused(machine, run_command(machine, cpus="4"), "CPU 4 has APIC id 384", "below 254", "x2APIC", "another CPU")
+    bells = machine.run("sed -n 's/^ *\\([0-9]*\\):.* shimos-.*/\\1/p' /proc/interrupts").output.split()
+    assert len(bells) == 6
+    places = f"for bell in {' '.join(bells)}; do cat /proc/irq/$bell/effective_affinity_list; done"
+    assert sorted(set(machine.run(places).output.split())) == ["0", "1", "2", "3"]
+    machine.run(f"for bell in {' '.join(bells)}; do echo 4 >/proc/irq/$bell/smp_affinity_list; done", check=False)
+    assert "4" not in machine.run(places).output.split()
+    for cpu in (3, 2, 1):
+        machine.run(f"echo 0 >/sys/devices/system/cpu/cpu{cpu}/online")
+        assert "4" not in machine.run(places).output.split()
+    machine.assert_dmesg_clean()

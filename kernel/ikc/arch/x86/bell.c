@@ -31,10 +31,49 @@ static struct irq_domain *x86_bell_domain;
 static unsigned int x86_bell_count;
 static int x86_bell_irqs[1 + IKC_MAX_BELLS];	/* by number */
 
+/* A partition's APICs are in xAPIC mode: it cannot ring a CPU whose id is longer. */
+static bool x86_bell_can_be_on(unsigned int cpu)
+{
+	return per_cpu(x86_cpu_to_apicid, cpu) < X86_BELL_CPUS;
+}
+
+static unsigned int x86_bell_first_of(const struct cpumask *mask)
+{
+	unsigned int cpu;
+
+	for_each_cpu_and(cpu, mask, cpu_online_mask)
+		if (x86_bell_can_be_on(cpu))
+			break;
+	return cpu;
+}
+
+static bool x86_bell_all_can(const struct cpumask *mask)
+{
+	unsigned int cpu;
+
+	for_each_cpu_and(cpu, mask, cpu_online_mask)
+		if (!x86_bell_can_be_on(cpu))
+			return false;
+	return true;
+}
+
+/* Of CPUs that somebody has chosen one that all can ring, if some cannot; at worst another. */
+static const struct cpumask *x86_bell_within(const struct cpumask *mask)
+{
+	unsigned int cpu;
+
+	if (x86_bell_all_can(mask))
+		return mask;
+	cpu = x86_bell_first_of(mask);
+	if (cpu >= nr_cpu_ids)
+		cpu = x86_bell_first_of(cpu_online_mask);
+	return cpu < nr_cpu_ids ? cpumask_of(cpu) : mask;
+}
+
 static int x86_bell_set_affinity(struct irq_data *data, const struct cpumask *mask,
 				 bool force)
 {
-	int ret = irq_chip_set_affinity_parent(data, mask, force);
+	int ret = irq_chip_set_affinity_parent(data, x86_bell_within(mask), force);
 
 	if (ret >= 0 && irqd_is_activated(data))
 		x86_bell_user->moved(irqd_to_hwirq(data));
@@ -126,12 +165,25 @@ void ikc_arch_bell_ring(u64 bell)
 }
 
 /*
- * The next bell, on the next CPU: the kernel would put all on the first.  The first
- * queue bell shares its CPU with the control bell, so that bell n + 1 is CPU n's.
+ * The CPU of the next bell: the kernel would put all on the first.  The first queue bell
+ * shares its CPU with the control bell, so that bell n + 1 is CPU n's.  That of a CPU
+ * that cannot be rung is on the next one.
  */
+static unsigned int x86_bell_place(void)
+{
+	unsigned int first = max(x86_bell_count, 1U) - 1, i, cpu;
+
+	for (i = 0; i < num_online_cpus(); i++) {
+		cpu = cpumask_local_spread(first + i, NUMA_NO_NODE);
+		if (x86_bell_can_be_on(cpu))
+			return cpu;
+	}
+	return cpumask_local_spread(first, NUMA_NO_NODE);
+}
+
 static int x86_bell_add(void)
 {
-	unsigned int cpu = cpumask_local_spread(max(x86_bell_count, 1U) - 1, NUMA_NO_NODE);
+	unsigned int cpu = x86_bell_place();
 	struct irq_alloc_info info = {};
 	int irq, ret;
 

@@ -92,7 +92,8 @@ int kloader_arch_check_cpu(unsigned int cpu, struct complaint *c)
 	if (!cpu)
 		return shimos_refuse(c, -EPERM, "CPU 0 booted the machine and stays with the host");
 	if (apic_id >= X86_DUMMY_APIC_ID)
-		return shimos_refuse(c, -EOPNOTSUPP, "CPU %u has APIC id %llu; below %u is supported",
+		return shimos_refuse(c, -EOPNOTSUPP,
+				     "CPU %u has APIC id %llu, and a partition's can be below %u only: its kernel has no interrupt remapping, without which Linux does not use x2APIC mode; take another CPU",
 				     cpu, apic_id, X86_DUMMY_APIC_ID);
 	return 0;
 }
