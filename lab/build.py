@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from lab import cache, files, host, progress
@@ -84,9 +85,9 @@ def init(arch: Arch = DEFAULT) -> Path:
     return out / "init"
 
 
-def everything(arch: Arch = DEFAULT) -> dict[str, Path]:
-    """Build tool, init and the tests' programs; returns them by their places on a machine."""
-    parts = {"usr/lib/shimos/init": init(arch), **test_programs(arch)}
+def products(arch: Arch = DEFAULT) -> dict[str, Path]:
+    """Build tool and init, and name the partitions' initrd; returns them by their places on a machine."""
+    parts = {"usr/lib/shimos/init": init(arch), "boot/lab-initrd.img": host.partition_initrd(arch)}
     if "tool" not in os.environ.get(_WITHOUT, ""):
         parts["usr/bin/shimos"] = tool(arch)
     return parts
@@ -140,19 +141,14 @@ _PAYLOADS = 12
 # What the products are made from: to ask make and cargo takes ten seconds, and each process
 # would ask again.
 _TOOLCHAIN = ("lab/packages.txt", "lab/make-root", "Makefile", "lab/build.py")
-_MODULES = (*_TOOLCHAIN, "kernel", "tests/modules")
-_TEST_PROGRAMS = ("tests/programs", "tests/guest", "tests/rt")
-_PROGRAMS = (
+_MODULES = (*_TOOLCHAIN, "kernel")
+_TEST_MODULES = (*_MODULES, "tests/modules")
+_PROGRAMS = (*_TOOLCHAIN, "tool", "lib", "kernel/include", "kernel/init")
+_TEST_PROGRAMS = (
     *_TOOLCHAIN,
-    *_TEST_PROGRAMS,
-    "tool",
-    "lib",
-    "kernel/include",
-    "kernel/ikc",
-    "kernel/init",
-    "rt",
-    "examples",
-    "docs/realtime.md",
+    *("tests/programs", "tests/guest", "tests/rt"),
+    # one of them is in the tool's workspace
+    *("tool", "lib", "kernel/include", "kernel/ikc", "rt", "examples", "docs/realtime.md"),
 )
 
 
@@ -160,61 +156,98 @@ def _sources(names: tuple[str, ...]) -> list[Path]:
     return [path for name in names if (path := SRC / name).exists()]
 
 
-def payload(kernels: list[Kernel]) -> Path:
+def trees(kernels: list[Kernel], tests: bool) -> list[Callable[[], Path]]:
+    """Return what lays out each part of a payload: it does not matter which comes first, and all may at once."""
+    arch = kernels[0].arch
+    found: list[Callable[[], Path]] = [functools.partial(programs_tree, arch)]
+    found += [functools.partial(modules_tree, kernel) for kernel in kernels]
+    if tests:
+        found += [functools.partial(test_programs_tree, arch)]
+        found += [functools.partial(test_modules_tree, kernel) for kernel in kernels]
+    return found
+
+
+def payload(kernels: list[Kernel], tests: bool) -> Path:
     """Build everything under test, as an ext4 disk, if a source has changed; returns its path.
 
-    Files lie where they have their places on the machine.
+    Files lie where they have their places on the machine.  Only with ``tests`` is there what only tests use.
     """
     arch = kernels[0].arch
-    trees = [programs_tree(arch), *(kernel_tree(kernel) for kernel in kernels)]
+    laid_out = [tree() for tree in trees(kernels, tests)]
 
     def make(target: Path) -> None:
         union = target.with_suffix(".tree")
         cache.remove(union)
         union.mkdir()
-        for tree in trees:
+        for tree in laid_out:
             run("cp", "-al", f"{tree}/.", union)
         try:
             files.ext4_of(union, target, _PAYLOAD_SIZE)
         except CommandError as error:
             raise CommandError(
-                f"what is under test does not fit on its disk of {_PAYLOAD_SIZE >> 20} MiB: {error}"
+                f"what is under test cannot be put on its disk of {_PAYLOAD_SIZE >> 20} MiB: {error}"
             ) from error
         cache.remove(union)
 
-    name = "payload-" + "-".join(k.flavour for k in kernels) + arch.suffix
-    key = cache.digest(*(tree.name for tree in trees))
+    name = "payload-" + "-".join(k.flavour for k in kernels) + arch.suffix + ("" if tests else "-alone")
+    key = cache.digest(*(tree.name for tree in laid_out))
     return cache.make(name, key, "packing what is under test", make, keep=_PAYLOADS)
 
 
-def programs_tree(arch: Arch = DEFAULT) -> Path:
-    """Lay out tool, init, the partitions' initrd and the tests' programs, each at its place; returns the tree."""
-    initrd = host.partition_initrd(arch)
+def _laid_out(name: str, key: str, what: str, parts: Callable[[], dict[str, Path]]) -> Path:
+    """Lay out parts, each at its place; returns the tree."""
 
     def make(target: Path) -> None:
-        for where, source in (everything(arch) | {"boot/lab-initrd.img": initrd}).items():
+        target.mkdir()
+        for where, source in parts().items():
             _install(source, target / where)
 
+    return cache.make(name, key, what, make, keep=2)
+
+
+def programs_tree(arch: Arch) -> Path:
+    """Lay out tool, init and the partitions' initrd; returns the tree."""
     key = cache.digest(
-        os.environ.get(_WITHOUT, ""), os.environ.get(PROFILE_VARIABLE, ""), initrd.name, *_sources(_PROGRAMS)
+        os.environ.get(_WITHOUT, ""),
+        os.environ.get(PROFILE_VARIABLE, ""),
+        host.partition_initrd(arch).name,
+        *_sources(_PROGRAMS),
     )
-    return cache.make(
-        f"programs-tree{arch.suffix}", key, f"building the programs under test ({arch.name})", make, keep=2
-    )
+    what = f"building the programs under test ({arch.name})"
+    return _laid_out(f"programs-tree{arch.suffix}", key, what, lambda: products(arch))
 
 
-def kernel_tree(kernel: Kernel) -> Path:
-    """Lay out the modules for a kernel and those of the tests, each at its place, with depmod's indexes."""
+def test_programs_tree(arch: Arch) -> Path:
+    """Lay out the tests' programs; returns the tree."""
+    key = cache.digest(*_sources(_TEST_PROGRAMS))
+    what = f"building all of the tests' programs ({arch.name})"
+    return _laid_out(f"test-programs-tree{arch.suffix}", key, what, lambda: test_programs(arch))
+
+
+def modules_tree(kernel: Kernel) -> Path:
+    """Lay out the modules for a kernel, with depmod's indexes; returns the tree."""
+    without = os.environ.get(_WITHOUT, "")
 
     def make(target: Path) -> None:
-        without = "modules" in os.environ.get(_WITHOUT, "")
         target.mkdir()
-        for module in [] if without else test_modules(kernel):
-            _install_module(module, target / _TESTS / kernel.version / module.name, kernel.arch)
-        _add_modules(target, kernel, [] if without else modules(kernel))
+        _add_modules(target, kernel, [] if "modules" in without else modules(kernel))
 
-    key = cache.digest(kernel.version, os.environ.get(_WITHOUT, ""), *_sources(_MODULES))
+    key = cache.digest(kernel.version, without, *_sources(_MODULES))
     return cache.make(f"modules-tree-{kernel.name}", key, f"building all modules for {kernel.version}", make, keep=2)
+
+
+def test_modules_tree(kernel: Kernel) -> Path:
+    """Lay out the tests' modules for a kernel; returns the tree."""
+    without = os.environ.get(_WITHOUT, "")
+
+    def make(target: Path) -> None:
+        target.mkdir()
+        for module in [] if "modules" in without else test_modules(kernel):
+            _install_module(module, target / _TESTS / kernel.version / module.name, kernel.arch)
+
+    key = cache.digest(kernel.version, without, *_sources(_TEST_MODULES))
+    what = f"building all of the tests' modules for {kernel.version}"
+    return cache.make(f"test-modules-tree-{kernel.name}", key, what, make, keep=2)
 
 
 def _install(source: Path, target: Path) -> None:

@@ -130,7 +130,7 @@ class Machine:
         disks = [Disk("system", host_root.root_disk(self.arch))]
         disks += [Disk(f"kernel-{k.flavour}", host.kernel_disk(k, spec.debian_initrds)) for k in found]
         disks += [disk.made() for disk in spec.disks]
-        disks.append(Disk("payload", build.payload(found), late=not spec.stage))
+        disks.append(Disk("payload", build.payload(found, spec.tests), late=not spec.stage))
         return Config(
             found[0].image,
             host.initramfs(found[0]),

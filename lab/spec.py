@@ -32,6 +32,8 @@ class MachineSpec:
     ipi_broadcast: bool = False
     #: Load KLoader.
     load: bool = True
+    #: Have what only tests use, too, which takes minutes to build for the first time.
+    tests: bool = True
     #: More arguments for the emulator.
     extra: Sequence[str] = ()
     #: An emulated machine whose clock counts instructions.

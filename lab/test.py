@@ -126,10 +126,8 @@ def _check_arguments(others: list[str]) -> int:
 def _build() -> None:
     """Build once, here, what all tests' processes want."""
     with ThreadPoolExecutor() as pool:
-        found = kernels.get(*_KERNELS)
         # Both cores are wanted by cargo and by make, which take turns.
-        jobs = [pool.submit(build.programs_tree), *(pool.submit(build.kernel_tree, kernel) for kernel in found)]
-        for job in jobs:
+        for job in [pool.submit(tree) for tree in build.trees(kernels.get(*_KERNELS), tests=True)]:
             job.result()
 
 
