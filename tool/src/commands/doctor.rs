@@ -109,18 +109,7 @@ fn ask(host: &Host) -> Result<Info, Check> {
                     format!("not loaded; the module is {}", path.display()),
                     "modprobe shimos_kloader",
                 ),
-                None => Check::fail(
-                    NAME,
-                    format!(
-                        "there is no module for the running kernel {}",
-                        host.release()
-                    ),
-                    format!(
-                        "apt install shimos-dkms linux-headers-{0} && dkms status shimos; {1}",
-                        host.release(),
-                        module_file::build_hint(&host.release())
-                    ),
-                ),
+                None => no_module(NAME, host),
             });
         }
         Err(e) => {
@@ -138,6 +127,29 @@ fn ask(host: &Host) -> Result<Info, Check> {
             "install tool and modules of the same version",
         )
     })
+}
+
+/// What to do depends on what there could be: apt has headers of Debian's kernels only, and
+/// nothing is built without the sources.
+fn no_module(name: &'static str, host: &Host) -> Check {
+    let release = host.release();
+    let fix = if !host.is_debians() {
+        "boot one of Debian's kernels; this one is none, and apt has no headers to build modules for it"
+            .to_string()
+    } else if !host.has_entry("usr/src", "shimos-") {
+        format!(
+            "make deb, and then: apt install ./build/deb/shimos-dkms_*.deb linux-headers-{release}"
+        )
+    } else {
+        format!(
+            "apt install linux-headers-{release} && dkms autoinstall -k {release}; if that was done: dkms status shimos"
+        )
+    };
+    Check::fail(
+        name,
+        format!("there is no module for the running kernel {release}"),
+        fix,
+    )
 }
 
 fn judge(info: &Info) -> Check {
@@ -335,6 +347,24 @@ pub mod tests {
         ),
         ("boot/config-6.12.1-amd64", "CONFIG_CONTIG_ALLOC=y\n"),
     ];
+
+    #[test]
+    fn what_to_do_without_a_module() {
+        let fix = |files: &[(&str, &str)]| {
+            let (_work, host) = host(files);
+            no_module("KLoader", &host).fix.unwrap()
+        };
+        let release = ("proc/sys/kernel/osrelease", "6.12.1-amd64\n");
+        let debians = (
+            "proc/sys/kernel/version",
+            "#1 SMP PREEMPT_DYNAMIC Debian 6.12.1-1 (2026-01-01)\n",
+        );
+        assert!(fix(&[release]).contains("boot one of Debian's kernels"));
+        assert!(fix(&[release, debians]).starts_with("make deb"));
+        let source = ("usr/src/shimos-1.0/dkms.conf", "");
+        let text = fix(&[release, debians, source]);
+        assert!(text.starts_with("apt install linux-headers-6.12.1-amd64 && dkms"));
+    }
 
     fn verdicts(host: &Host) -> Vec<(&'static str, Verdict)> {
         host.checks(&X86_64)

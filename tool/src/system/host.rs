@@ -26,6 +26,21 @@ impl Host {
         self.read("proc/sys/kernel/osrelease").unwrap_or_default()
     }
 
+    /// Tell whether the running kernel is one of Debian's.
+    pub fn is_debians(&self) -> bool {
+        self.read("proc/sys/kernel/version")
+            .is_some_and(|version| version.contains(" Debian "))
+    }
+
+    /// Tell whether a directory has an entry whose name begins so.
+    pub fn has_entry(&self, directory: &str, start: &str) -> bool {
+        std::fs::read_dir(self.root.join(directory)).is_ok_and(|entries| {
+            entries
+                .flatten()
+                .any(|entry| entry.file_name().to_string_lossy().starts_with(start))
+        })
+    }
+
     /// Tell whether the running kernel was started with this word.
     pub fn has_parameter(&self, parameter: &str) -> bool {
         self.read("proc/cmdline")
