@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lab.arch import ARM64
 from lab.machine import Machine
 from lab.partition import PartitionConsole
 from lab.stage.partitions import Resources, initrd_with, refused, remove, show, start, wait_state
@@ -29,7 +30,11 @@ def test_hang_with_interrupts_off(machine: Machine) -> None:
     machine.run(f"until [ $({silent}) -ge 4000000000 ]; do sleep 0.2; done", timeout=60)
     assert "hang" in machine.run("shimos show web").output
     console.close()
-    machine.run("shimos kill web")
+    machine.run("shimos kill web", timeout=60)
+    assert (show(machine)["state"], show(machine)["cause"]) == ("stopped", "killed")
+    # where no CPU can be stopped from outside
+    overwritten = "web: its kernel does not hear: its code is overwritten to stop it" in machine.dmesg()
+    assert overwritten == (machine.arch is ARM64)
     machine.run("shimos restart web", timeout=60)
     assert machine.partition("web").run("nproc").output.strip() == "2"
     machine.partition("web").close()

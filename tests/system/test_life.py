@@ -114,7 +114,7 @@ def test_rounds_of_every_end(fresh_machine: Machine) -> None:
 
 
 def test_killed_while_booting(fresh_machine: Machine) -> None:
-    """Killed at random moments of its own boot: nothing lost, CPUs answer."""
+    """Killed at random moments of its own boot: nothing lost, CPUs answer, and each start puts its kernel elsewhere."""
     kills = rounds(50, 5)
     before = Resources(fresh_machine)
     start(fresh_machine, memory="256M", packed=True)
@@ -132,9 +132,15 @@ def test_killed_while_booting(fresh_machine: Machine) -> None:
         if killed == kills:
             break
     assert killed == kills
-    fresh_machine.run("shimos restart web", timeout=60)
-    assert fresh_machine.partition("web").run("nproc").output.strip() == "2"
-    fresh_machine.partition("web").close()
+    places = set()
+    for _ in range(3):
+        fresh_machine.run("shimos restart --force web", timeout=60)
+        web = fresh_machine.partition("web")
+        assert web.run("nproc").output.strip() == "2"
+        places.add(web.run("grep -m 1 -w _stext /proc/kallsyms").output.split()[0])
+        web.close()
+    # There are some 480 places: two of three starts may well draw the same, all three once in 200,000 times.
+    assert len(places) > 1, places
     remove(fresh_machine)
     before.assert_back()
     fresh_machine.assert_dmesg_clean()
@@ -157,21 +163,6 @@ def test_three_kernels(fresh_machine: Machine) -> None:
     remove(fresh_machine, "new")
     before.assert_back()
     fresh_machine.assert_dmesg_clean()
-
-
-def test_kaslr_moves_the_kernel(machine: Machine) -> None:
-    """Each start puts the partition's kernel somewhere else."""
-    start(machine, flavour="6.12", packed=True)
-    places = set()
-    for start_number in range(3):
-        if start_number:
-            machine.run("shimos restart --force web", timeout=60)
-        web = machine.partition("web")
-        places.add(web.run("grep -m 1 -w _text /proc/kallsyms").output.split()[0])
-        web.close()
-    remove(machine)
-    # There are some 480 places: two of three starts may well draw the same, all three once in 200,000 times.
-    assert len(places) > 1, places
 
 
 def test_host_cannot_take_a_lent_cpu(machine: Machine) -> None:
