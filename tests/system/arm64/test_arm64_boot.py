@@ -51,7 +51,7 @@ def test_programs_run(machine: Machine) -> None:
     """What was cross-built and what was unpacked only."""
     assert machine.run("shimos --version").output.startswith("shimos ")
     machine.run("/usr/lib/shimos-test/wait_for file /etc/passwd")
-    machine.run("python3 -c 'import ssl, sqlite3'; fio --version; ip -V; id messagebus")
+    machine.run("fio --version; ip -V; id messagebus")
 
 
 def test_modules_load(machine: Machine) -> None:

@@ -131,7 +131,7 @@ def test_partition_as_owner(fresh_machine: Machine) -> None:
     ("flavour", "why"),
     [
         # Debian's for clouds has no pages for memory that is not its own.
-        ("6.1", "CONFIG_ZONE_DEVICE"),
+        pytest.param("6.1", "CONFIG_ZONE_DEVICE", marks=REPETITION),
         # The host has RAM below all that is the partition's, where the direct map begins.
         ("6.12", "outside of what this kernel can map"),
     ],

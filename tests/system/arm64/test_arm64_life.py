@@ -7,16 +7,8 @@ import pytest
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start
 from tests.support.machines import ON_ARM64
-from tests.system.test_hostile import (
-    bad_partition,
-    test_hang_with_interrupts_off,
-    test_scribbled_shared_area,
-)
-from tests.system.test_life import (
-    test_host_cannot_take_a_lent_cpu,
-    test_killed_while_booting,
-    test_rounds_of_every_end,
-)
+from tests.system.test_hostile import bad_partition, test_hang_with_interrupts_off
+from tests.system.test_life import test_host_cannot_take_a_lent_cpu, test_killed_while_booting, test_rounds_of_every_end
 
 #: What must be so on each architecture: these tests are collected here, too.
 __all__ = [
@@ -24,7 +16,6 @@ __all__ = [
     "test_host_cannot_take_a_lent_cpu",
     "test_killed_while_booting",
     "test_rounds_of_every_end",
-    "test_scribbled_shared_area",
 ]
 
 pytestmark = pytest.mark.machine(**ON_ARM64)
