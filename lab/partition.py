@@ -17,6 +17,8 @@ DETACH = b"\x1d"
 _ASK_SOON = 0.1
 _ASK_AGAIN = 1.0
 _GUARD = "LAB_HOST_SHELL"
+#: Last words of the tool's own, and no message of the kernel's, which stands behind its time.
+_TOOL_ENDS = r"(?<!\] )shimos: (?!connected|warning)[^\n]*\n"
 
 
 class PartitionConsole:
@@ -51,7 +53,7 @@ class PartitionConsole:
             f'\n[ -n "${_GUARD}" ] || {{ stty -icanon min 1 time 0 -echo isig noflsh -icrnl -onlcr -ixon -ixoff; '
             f"dmesg -n 1; }}; echo {word[:8]}''{word[8:]}-${_GUARD}-\n"
         )
-        ended = rf"(?<!\] )shimos: (?!connected|warning)[^\n]*\n|{word}-{GUARDED}-"
+        ended = rf"{_TOOL_ENDS}|{word}-{GUARDED}-"
         deadline = time.monotonic() + timeout
         if self.greeting:
             self._expect_or_end(rf"{self.greeting}[^\n]*\n|{ended}", self.greeting, timeout)
@@ -82,7 +84,7 @@ class PartitionConsole:
 
     def _log_in(self, user: str, deadline: float) -> None:
         """Become a user without a password; one who is logged in stays so."""
-        prompt, ended = f"{user}@[^\n]*[#$] ", r"(?<!\] )shimos: (?!connected|warning)[^\n]*\n"
+        prompt, ended = f"{user}@[^\n]*[#$] ", _TOOL_ENDS
         while True:
             # What boot messages have scrolled away is printed anew for Enter.
             self._host.send(b"\n")

@@ -60,9 +60,13 @@ pub fn read_file(path: &Path, version: &str) -> Result<Vec<u8>> {
     Ok(data)
 }
 
-/// Tell how to build our modules for a kernel.
-pub fn build_hint(version: &str) -> String {
-    format!("try: apt install linux-headers-{version} && dkms autoinstall -k {version}")
+/// Return the commands that build our modules for a kernel of Debian's.
+pub fn build_commands(version: &str) -> String {
+    format!("apt install linux-headers-{version} && dkms autoinstall -k {version}")
+}
+
+fn build_hint(version: &str) -> String {
+    format!("try: {}", build_commands(version))
 }
 
 fn decompressed(path: &Path) -> io::Result<Vec<u8>> {

@@ -133,16 +133,18 @@ fn ask(host: &Host) -> Result<Info, Check> {
 /// nothing is built without the sources.
 fn no_module(name: &'static str, host: &Host) -> Check {
     let release = host.release();
+    let sources = System::at(&host.root).list("usr/src");
     let fix = if !host.is_debians() {
         "boot one of Debian's kernels; this one is none, and apt has no headers to build modules for it"
             .to_string()
-    } else if !host.has_entry("usr/src", "shimos-") {
+    } else if !sources.iter().any(|name| name.starts_with("shimos-")) {
         format!(
             "make deb, and then: apt install ./build/deb/shimos-dkms_*.deb linux-headers-{release}"
         )
     } else {
         format!(
-            "apt install linux-headers-{release} && dkms autoinstall -k {release}; if that was done: dkms status shimos"
+            "{}; if that was done: dkms status shimos",
+            module_file::build_commands(&release)
         )
     };
     Check::fail(
@@ -274,8 +276,7 @@ fn kernel(path: &Path) -> Check {
         .into_iter()
         .filter(|module| module_file::find(&version, module).is_none())
         .collect();
-    let build = module_file::build_hint(&version);
-    let build = build.trim_start_matches("try: ");
+    let build = module_file::build_commands(&version);
     if !missing.is_empty() {
         let found = format!("{version} has no {}", missing.join(" and "));
         return Check::warn(NAME, found, build);
@@ -308,7 +309,7 @@ fn shared_devices(host: &Host) -> Check {
                 "there is no module {} for the running kernel {release}: no --disk and --net",
                 devices::MODULE
             ),
-            module_file::build_hint(&release).trim_start_matches("try: "),
+            module_file::build_commands(&release),
         ),
     }
 }

@@ -1,11 +1,11 @@
 //! `shimos resize`
 
-use std::fs;
 use std::path::Path;
 
 use crate::cli::{self, Difference};
 use crate::error::{Error, Result};
 use crate::partition::{Device, Status, lookup};
+use crate::system::numbers;
 use crate::ui::output;
 use crate::ui::refusal::OrRefuse;
 use crate::units::cpulist;
@@ -30,8 +30,7 @@ pub fn run(root: &Path, device: &dyn Device, args: &cli::Resize) -> Result<()> {
 
 /// Choose so many that it may get and the host has online.
 fn free(root: &Path, status: &Status, count: u32) -> Result<Vec<u32>> {
-    let online = fs::read_to_string(root.join("sys/devices/system/cpu/online")).unwrap_or_default();
-    let online = cpulist::parse(online.trim()).unwrap_or_default();
+    let online = numbers(root, "sys/devices/system/cpu/online");
     let later = status.later();
     let free: Vec<u32> = later
         .iter()
@@ -103,6 +102,8 @@ fn all<E>(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use clap::Parser;
 
     use super::*;

@@ -266,7 +266,7 @@ impl<'a> Kernel<'a> {
             None => Check::fail(
                 NAME,
                 format!("there is none for the running kernel {}", self.release),
-                module_file::build_hint(&self.release).trim_start_matches("try: "),
+                module_file::build_commands(&self.release),
             ),
         }
     }

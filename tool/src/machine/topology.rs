@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use crate::system::smt;
-use crate::units::cpulist;
+use crate::system::{numbers, smt};
 
 /// CPUs that share a core, in the order of their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,11 +17,7 @@ pub struct Core {
 ///
 /// Offline CPUs are put together as those are whose cores Linux tells.
 pub fn read(root: &Path) -> Vec<Core> {
-    let list = |name: &str| {
-        let path = root.join("sys/devices/system/cpu").join(name);
-        let text = fs::read_to_string(path).unwrap_or_default();
-        cpulist::parse(text.trim()).unwrap_or_default()
-    };
+    let list = |name: &str| numbers(root, format!("sys/devices/system/cpu/{name}"));
     let mut known: BTreeSet<Vec<u32>> = BTreeSet::new();
     for cpu in list("online") {
         let mut threads = smt::threads(root, cpu);
@@ -78,6 +73,7 @@ pub fn node_of(root: &Path, cpu: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::cpulist;
 
     fn machine(present: &str, online: &str, cores: &[&str], node: fn(u32) -> u32) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();

@@ -32,15 +32,6 @@ impl Host {
             .is_some_and(|version| version.contains(" Debian "))
     }
 
-    /// Tell whether a directory has an entry whose name begins so.
-    pub fn has_entry(&self, directory: &str, start: &str) -> bool {
-        std::fs::read_dir(self.root.join(directory)).is_ok_and(|entries| {
-            entries
-                .flatten()
-                .any(|entry| entry.file_name().to_string_lossy().starts_with(start))
-        })
-    }
-
     /// Tell whether the running kernel was started with this word.
     pub fn has_parameter(&self, parameter: &str) -> bool {
         self.read("proc/cmdline")

@@ -9,6 +9,14 @@ pub mod smt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::units::cpulist;
+
+/// Read a list of numbers as Linux writes them ("0-3,8"), below `root`; empty where it cannot be read.
+pub fn numbers(root: &Path, path: impl AsRef<Path>) -> Vec<u32> {
+    let text = fs::read_to_string(root.join(path)).unwrap_or_default();
+    cpulist::parse(text.trim()).unwrap_or_default()
+}
+
 /// This kernel's files below a root.
 #[derive(Clone, Debug)]
 pub struct System {

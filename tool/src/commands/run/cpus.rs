@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::machine::topology::node_of;
 use crate::partition::{self, Device, Kind};
-use crate::system::smt;
+use crate::system::{numbers, smt};
 use crate::ui::output;
 use crate::ui::refusal::OrRefuse;
 use crate::units::cpulist;
@@ -82,7 +82,7 @@ pub fn later(root: &Path, own: &[u32], most: Option<u32>) -> Result<Vec<u32>> {
             ))
         })?,
     };
-    let present = read_list(root, "sys/devices/system/cpu/present");
+    let present = numbers(root, "sys/devices/system/cpu/present");
     let mut more: Vec<u32> = present
         .iter()
         .skip(1)
@@ -103,7 +103,7 @@ pub fn later(root: &Path, own: &[u32], most: Option<u32>) -> Result<Vec<u32>> {
 
 /// Refuse a node that is not there, and CPUs that were named and are in another one.
 fn check_node(root: &Path, node: u32, cpus: &Cpus) -> Result<()> {
-    let mut nodes = read_list(root, "sys/devices/system/node/online");
+    let mut nodes = numbers(root, "sys/devices/system/node/online");
     if nodes.is_empty() {
         nodes.push(0); // a kernel without NUMA
     }
@@ -127,9 +127,9 @@ fn check_node(root: &Path, node: u32, cpus: &Cpus) -> Result<()> {
         ))
         .hint(format!(
             "node {node} has CPUs {}; or leave --node out",
-            cpulist::show(&read_list(
+            cpulist::show(&numbers(
                 root,
-                &format!("sys/devices/system/node/node{node}/cpulist")
+                format!("sys/devices/system/node/node{node}/cpulist")
             ))
         ))),
     }
@@ -144,7 +144,7 @@ struct Core {
 
 /// By number of their first CPU.
 fn free_cores(root: &Path, shared: &[u32]) -> Vec<Core> {
-    let online = read_list(root, "sys/devices/system/cpu/online");
+    let online = numbers(root, "sys/devices/system/cpu/online");
     let mut cores: BTreeMap<Vec<u32>, Core> = BTreeMap::new();
     for cpu in &online {
         let mut threads = smt::threads(root, *cpu);
@@ -207,11 +207,6 @@ fn too_many(cores: &[Core], wanted: usize, node: Option<u32>) -> Error {
         wanted + 1,
         cpulist::show(free.get(..wanted).unwrap_or_default())
     ))
-}
-
-fn read_list(root: &Path, path: &str) -> Vec<u32> {
-    let text = fs::read_to_string(root.join(path)).unwrap_or_default();
-    cpulist::parse(text.trim()).unwrap_or_default()
 }
 
 /// Bytes; as good as endless where nothing is said of nodes.
