@@ -23,12 +23,29 @@ static int cpus_veto_online(unsigned int cpu)
 	return -EBUSY;
 }
 
+/**
+ * cpus_check_present() - is there such a CPU?
+ * @cpu: any number
+ * @c: why not
+ *
+ * Context: any.
+ * Return: 0 or -ENODEV.
+ */
+int cpus_check_present(u32 cpu, struct complaint *c)
+{
+	if (cpu < nr_cpu_ids && cpu_present(cpu))
+		return 0;
+	return shimos_refuse(c, -ENODEV, "CPU %u does not exist; this machine has %*pbl", cpu,
+			     cpumask_pr_args(cpu_present_mask));
+}
+
 /* Is it there, on, and no partition's? */
 static int cpus_check_free(u32 cpu, struct complaint *c)
 {
-	if (cpu >= nr_cpu_ids || !cpu_present(cpu))
-		return shimos_refuse(c, -ENODEV, "CPU %u does not exist; this machine has %*pbl",
-				     cpu, cpumask_pr_args(cpu_present_mask));
+	int ret = cpus_check_present(cpu, c);
+
+	if (ret)
+		return ret;
 	if (cpumask_test_cpu(cpu, &cpus_lent))
 		return shimos_refuse(c, -EBUSY, "CPU %u belongs to another partition", cpu);
 	if (!cpu_online(cpu))

@@ -124,10 +124,7 @@ static int ioctl_check_more(const struct shimos_create *arg, const u32 *more, st
 	int ret;
 
 	for (i = 0; i < arg->more_count; i++) {
-		if (more[i] >= nr_cpu_ids || !cpu_present(more[i]))
-			return shimos_refuse(c, -ENODEV, "CPU %u does not exist; this machine has %*pbl",
-					     more[i], cpumask_pr_args(cpu_present_mask));
-		ret = kloader_arch_check_cpu(more[i], c);
+		ret = cpus_check_present(more[i], c) ?: kloader_arch_check_cpu(more[i], c);
 		if (ret)
 			return ret;
 	}

@@ -421,6 +421,7 @@ int monitor_check(struct partition *p, struct shimos_rt_check *out, struct compl
 /* cpus.c */
 int cpus_init(void);
 void cpus_exit(void);
+int cpus_check_present(u32 cpu, struct complaint *c);
 int cpus_take(const u32 *cpus, u32 count, struct complaint *c);
 int cpus_share(u32 cpu, struct complaint *c);
 void cpus_unshare(u32 cpu);

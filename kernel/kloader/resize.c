@@ -196,21 +196,22 @@ unlock:
 /* Stop that CPU, and count it as the partition's no longer; it is if it does not stop. */
 static int resize_take_away(struct partition *p, u32 cpu, u32 starts, struct complaint *c)
 {
-	int ret;
+	int ret, i;
 
 	mutex_lock(&p->mutex);
+	i = resize_index(p->cpus, p->cpu_count, cpu);
 	if (p->state == SHIMOS_STUCK)
 		ret = state_refuse_stuck(p, c);
 	else if (p->starts != starts)
 		ret = shimos_refuse(c, -EBUSY, "'%s' was started again meanwhile, with CPU %u",
 				    p->name, cpu);
-	else if (kloader_arch_park_cpu(p, resize_index(p->cpus, p->cpu_count, cpu)))
+	else if (kloader_arch_park_cpu(p, i))
 		ret = shimos_refuse(c, -EIO, "CPU %u does not stop, and stays with '%s': see dmesg",
 				    cpu, p->name);
 	else
 		ret = 0;
 	if (!ret)
-		resize_drop(p, resize_index(p->cpus, p->cpu_count, cpu));
+		resize_drop(p, i);
 	mutex_unlock(&p->mutex);
 	return ret;
 }
