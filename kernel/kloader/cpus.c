@@ -94,14 +94,18 @@ static int cpus_check_all(const u32 *cpus, u32 count, struct complaint *c)
 /*
  * A CPU that is off already may be pulled out of the machine: firmware that
  * asks for it gets it, with another kernel on it, unless its device says no.
+ * Returns whether it is there.
  */
-static void cpus_keep_in(u32 cpu, bool keep)
+static bool cpus_keep_in(u32 cpu, bool keep)
 {
 	struct device *dev = get_cpu_device(cpu);
 
+	if (!dev)
+		return false;
 	device_lock(dev);
 	dev->offline_disabled = keep;
 	device_unlock(dev);
+	return true;
 }
 
 static int cpus_take_one(u32 cpu, struct complaint *c)
@@ -117,8 +121,10 @@ static int cpus_take_one(u32 cpu, struct complaint *c)
 		return shimos_refuse(c, ret, "the host cannot take CPU %u offline (error %d): see dmesg",
 				     cpu, ret);
 	cpumask_set_cpu(cpu, &cpus_lent);
-	cpus_keep_in(cpu, true);
-	return 0;
+	if (cpus_keep_in(cpu, true))
+		return 0;
+	cpumask_clear_cpu(cpu, &cpus_lent);
+	return shimos_refuse(c, -ENODEV, "CPU %u has just been pulled out of the machine", cpu);
 }
 
 /**
