@@ -33,8 +33,8 @@
 /**
  * struct user_memory - the user's memory as this kernel reaches it
  * @kernel: the user's number
- * @ranges: 0: ask IKC each time
- * @range: all of its ranges, if @ranges is not 0
+ * @ranges: of @range; IKC is asked about what is in none of them
+ * @range: what it has for as long as it is up
  */
 struct user_memory {
 	u32 kernel;

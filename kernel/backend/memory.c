@@ -38,10 +38,12 @@ static bool user_memory_is_owned(const struct user_memory *memory, u64 addr, u64
 
 	for (i = 0; i < memory->ranges; i++) {
 		r = &memory->range[i];
-		if (addr >= r->start && addr - r->start < r->size)
-			return len <= r->size - (addr - r->start);
+		if (addr >= r->start && addr - r->start < r->size &&
+		    len <= r->size - (addr - r->start))
+			return true;
 	}
-	return !memory->ranges && ikc_peer_owns(memory->kernel, addr, len);
+	/* the host's, or what it has got while it runs */
+	return ikc_peer_owns(memory->kernel, addr, len);
 }
 
 void *user_memory_at(const struct user_memory *memory, u64 addr, u64 len)
@@ -64,7 +66,7 @@ static bool user_memory_is_in_reach(u64 start, u64 end)
 int user_memory_check(u32 kernel, struct complaint *c)
 {
 	struct ikc_range range[IKC_MAX_RANGES];
-	unsigned int n;
+	unsigned int n, lasting;
 
 	if (ikc_kernel_is_guarded(ikc_self_number()))
 		return shimos_refuse(c, -EPERM,
@@ -78,7 +80,7 @@ int user_memory_check(u32 kernel, struct complaint *c)
 		return shimos_refuse(c, -EOPNOTSUPP,
 				     "this kernel has pages of %lu KiB and cannot reach the memory of those who would use the device: share it from the host, or boot a kernel with pages of 4 KiB here",
 				     PAGE_SIZE >> 10);
-	for (n = ikc_peer_ranges(kernel, range); n--;)
+	for (n = ikc_peer_ranges(kernel, range, &lasting); n--;)
 		if (!user_memory_is_in_reach(range[n].start, range[n].start + range[n].size))
 			return shimos_refuse(c, -ERANGE,
 					     "the memory of those who would use the device, at %#llx, lies outside of what this kernel can map: share it from the host",
@@ -138,7 +140,7 @@ static int user_memory_add(u64 start, u64 end)
 static void user_memory_find_obstacle(u64 start, u64 end, u64 *from, u64 *to)
 {
 	struct ikc_range own[IKC_MAX_RANGES];
-	unsigned int i, n = ikc_peer_ranges(ikc_self_number(), own);
+	unsigned int lasting, n = ikc_peer_ranges(ikc_self_number(), own, &lasting), i;
 	struct added *a;
 
 	*from = *to = end;
@@ -223,15 +225,17 @@ static unsigned int user_memory_merge(struct ikc_range *range, unsigned int rang
 
 int user_memory_open(struct user_memory *memory, u32 kernel)
 {
+	unsigned int ranges, lasting;
 	int ret = ikc_hold(kernel);
 
 	if (ret)
 		return ret;
 	memory->kernel = kernel;
-	memory->ranges = user_memory_merge(memory->range, ikc_peer_ranges(kernel, memory->range));
-	ret = ikc_self_number() ? user_memory_add_all(memory->range, memory->ranges) : 0;
-	if (!kernel)
-		memory->ranges = 0;	/* parts of it are partitions' */
+	ranges = ikc_peer_ranges(kernel, memory->range, &lasting);
+	/* while it is held here, nobody but the host lets it have more, or take from it */
+	ret = ikc_self_number() ? user_memory_add_all(memory->range, ranges) : 0;
+	/* of the host's memory parts are partitions' */
+	memory->ranges = kernel ? user_memory_merge(memory->range, lasting) : 0;
 	if (ret)
 		ikc_unhold(kernel);
 	return ret;

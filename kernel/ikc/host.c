@@ -53,6 +53,7 @@ static void ikc_host_publish(struct ikc_area *area, u32 number)
 	WRITE_ONCE(to->incarnation, from->incarnation);
 	WRITE_ONCE(to->cpus, from->cpus);
 	WRITE_ONCE(to->ranges, from->ranges);
+	WRITE_ONCE(to->lasting, from->lasting);
 	WRITE_ONCE(to->flags, from->flags);
 	WRITE_ONCE(to->bell, from->bell);
 	for (i = 0; i < IKC_MAX_CPUS; i++)
@@ -263,6 +264,7 @@ int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
 		facts->flags = guarded ? IKC_FACT_GUARDED : 0;
 		while (ranges--)
 			ikc_host_add_ram(facts, range[ranges].start, range[ranges].size);
+		facts->lasting = facts->ranges;
 		ikc_host_set_state(number, IKC_DOWN);
 	}
 	mutex_unlock(&ikc_peers_mutex);
@@ -281,6 +283,44 @@ void ikc_host_move_bell(u32 number, u64 bell)
 	ikc_peer_move_bell(number, bell);
 }
 EXPORT_SYMBOL_GPL(ikc_host_move_bell);
+
+/* A kernel that runs and does not go by this change yet, or -1. */
+static int ikc_host_unaware(u32 resizes)
+{
+	u32 up = READ_ONCE(ikc_host_running) | BIT(0), kernel;
+
+	for (; up; up &= up - 1) {
+		kernel = __ffs(up);
+		if (!READ_ONCE(ikc_entry(kernel)->ready))
+			continue;	/* one that joins begins with it */
+		/* pairs with the release in ikc_look_at_memory() */
+		if (smp_load_acquire(&ikc_entry(kernel)->resizes) != resizes)
+			return kernel;
+	}
+	return -1;
+}
+
+int ikc_host_resize(u32 number, const struct ikc_range *range, u32 ranges, unsigned int timeout_ms)
+{
+	struct ikc_facts *facts = &ikc_host_facts[number];
+	u32 resizes;
+
+	if (ranges > IKC_MAX_RANGES || ranges < facts->lasting)
+		return -EINVAL;
+	mutex_lock(&ikc_peers_mutex);
+	memcpy(facts->range, range, ranges * sizeof(*range));
+	facts->ranges = ranges;
+	ikc_host_publish(ikc_self.area, number);
+	resizes = READ_ONCE(ikc_self.area->resizes) + 1;
+	/* pairs with ikc_look_at_memory() */
+	smp_store_release(&ikc_self.area->resizes, resizes);
+	mutex_unlock(&ikc_peers_mutex);
+	ikc_poke_all();
+	ikc_peers_flush();
+	wait_event_timeout(ikc_changed, ikc_host_unaware(resizes) < 0, msecs_to_jiffies(timeout_ms));
+	return ikc_host_unaware(resizes) < 0 ? 0 : -ETIMEDOUT;
+}
+EXPORT_SYMBOL_GPL(ikc_host_resize);
 
 void ikc_host_remove(u32 number)
 {
@@ -301,6 +341,8 @@ u32 ikc_host_up(u32 number)
 	mutex_lock(&ikc_peers_mutex);
 	life = facts->life % U16_MAX + 1;
 	WRITE_ONCE(facts->life, life);
+	/* it begins with all that it has */
+	facts->lasting = facts->ranges;
 	ikc_host_clear_ports(number);
 	entry->ready = entry->chunks = entry->bells = entry->holds = 0;
 	memset(entry->bell, 0, sizeof(entry->bell));
@@ -332,20 +374,22 @@ void ikc_host_down(u32 number, bool stuck)
 }
 EXPORT_SYMBOL_GPL(ikc_host_down);
 
-/*
- * A kernel that runs and holds memory of @number, or -1.  Who runs is for us to say,
- * whatever a partition gone wild has written into the table.
- */
-static int ikc_host_holder(u32 number)
+/* Who runs is for us to say, whatever a partition gone wild has written into the table. */
+int ikc_host_held(u32 number)
 {
 	u32 up = READ_ONCE(ikc_host_running);
 
-	if (ikc_holds(number))
-		return 0;
 	for (; up; up &= up - 1)
 		if (READ_ONCE(ikc_entry(__ffs(up))->holds) & BIT(number))
 			return __ffs(up);
 	return -1;
+}
+EXPORT_SYMBOL_GPL(ikc_host_held);
+
+/* A kernel that runs and holds memory of @number, or -1. */
+static int ikc_host_holder(u32 number)
+{
+	return ikc_holds(number) ? 0 : ikc_host_held(number);
 }
 
 int ikc_host_wait_unheld(u32 number, unsigned int timeout_ms)

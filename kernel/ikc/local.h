@@ -235,6 +235,13 @@ void ikc_peers_exit(void);
 void ikc_peers_learn(unsigned int kernel, u32 life);
 
 /**
+ * ikc_peers_resized() - copy anew what memory kernels have
+ *
+ * Context: ikc_peers_mutex.
+ */
+void ikc_peers_resized(void);
+
+/**
  * ikc_peers_forget() - it is not up any more
  * @kernel: which
  *

@@ -14,6 +14,7 @@
 static u32 ikc_look_present;		/* bitmap: it exists; under ikc_peers_mutex */
 static u32 ikc_look_incarnation[IKC_MAX_KERNELS];	/* ikc_peers_mutex */
 static u32 ikc_look_stuck;		/* bitmap: over, but may write; ikc_peers_mutex */
+static u32 ikc_look_resizes;		/* as in the area; ikc_peers_mutex */
 static void (*ikc_look_host)(void);	/* set before this kernel attaches */
 
 /* ---- doorbells ---- */
@@ -106,6 +107,22 @@ static void ikc_look_at(unsigned int kernel)
 	}
 }
 
+/* Kernels have got or lost memory while they run: go by what they have now, and say so. */
+static void ikc_look_at_memory(void)
+{
+	/* pairs with the release in ikc_host_resize(): what has changed is in the facts */
+	u32 resizes = smp_load_acquire(&ikc_self.area->resizes);
+
+	if (resizes == ikc_look_resizes)
+		return;
+	ikc_peers_resized();
+	ikc_look_resizes = resizes;
+	/* pairs with the acquire in ikc_host_unaware() */
+	smp_store_release(&ikc_entry(ikc_self.number)->resizes, resizes);
+	if (ikc_self.number)
+		ikc_poke(0);
+}
+
 static void ikc_look(struct work_struct *work)
 {
 	unsigned int kernel;
@@ -114,6 +131,7 @@ static void ikc_look(struct work_struct *work)
 	if (!ikc_attached() || !READ_ONCE(ikc_entry(ikc_self.number)->ready))
 		goto unlock;
 	ikc_peers_looking();
+	ikc_look_at_memory();
 	/* before anybody can send here: what was usable before this kernel was counted */
 	if (ikc_self.number && ikc_area_follow())
 		ikc_poke(0);
@@ -153,6 +171,9 @@ void ikc_look_init(void)
 	unsigned int bell;
 
 	ikc_look_present = ikc_look_stuck = 0;
+	/* before it learns of anybody: pairs as in ikc_look_at_memory() */
+	ikc_look_resizes = smp_load_acquire(&ikc_self.area->resizes);
+	WRITE_ONCE(ikc_entry(ikc_self.number)->resizes, ikc_look_resizes);
 	ikc_peers_init(ikc_look);
 	ikc_bells_listen(&ikc_look_bells);
 	WRITE_ONCE(ikc_entry(ikc_self.number)->bells, ikc_bells_count());

@@ -20,6 +20,7 @@ struct ikc_peer {
 	u64 bell;			/* of one that shares a CPU of the host's; else 0 */
 	u64 rung[IKC_MAX_BELLS];	/* bells that have been found to be its own */
 	u32 ranges;
+	u32 lasting;			/* of these, from the first: they stay as long as it runs */
 	struct ikc_range range[IKC_MAX_RANGES];
 };
 
@@ -76,15 +77,34 @@ bool ikc_kernel_stuck(unsigned int kernel)
 }
 EXPORT_SYMBOL_GPL(ikc_kernel_stuck);
 
-static bool ikc_range_contains(const struct ikc_range *range, u64 start, u64 size)
-{
-	return start >= range->start && start - range->start < range->size &&
-	       size <= range->size - (start - range->start);
-}
-
 static bool ikc_range_touches(const struct ikc_range *range, u64 start, u64 size)
 {
 	return start < range->start + range->size && range->start < start + size;
+}
+
+/* The end of the range that it has this address in, or 0. */
+static u64 ikc_peer_has_until(const struct ikc_peer *peer, u64 at)
+{
+	u32 i;
+
+	for (i = 0; i < peer->ranges; i++)
+		if (at >= peer->range[i].start && at - peer->range[i].start < peer->range[i].size)
+			return peer->range[i].start + peer->range[i].size;
+	return 0;
+}
+
+/* Ranges may touch, and what is asked about may lie across the seam. */
+static bool ikc_peer_has(const struct ikc_peer *peer, u64 start, u64 size)
+{
+	u64 at = start, end;
+
+	while (at < start + size) {
+		end = ikc_peer_has_until(peer, at);
+		if (end <= at)
+			return false;
+		at = end;
+	}
+	return true;
 }
 
 /*
@@ -93,16 +113,15 @@ static bool ikc_range_touches(const struct ikc_range *range, u64 start, u64 size
  */
 bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size)
 {
-	bool owns = false;
 	unsigned long flags;
 	unsigned int k;
+	bool owns;
 	u32 i;
 
 	if (!size || start + size < start)
 		return false;
 	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
-	for (i = 0; i < ikc_peers[kernel].ranges; i++)
-		owns |= ikc_range_contains(&ikc_peers[kernel].range[i], start, size);
+	owns = ikc_peer_has(&ikc_peers[kernel], start, size);
 	for (k = 1; !kernel && k < IKC_MAX_KERNELS; k++)
 		for (i = 0; i < ikc_peers[k].ranges; i++)
 			owns &= !ikc_range_touches(&ikc_peers[k].range[i], start, size);
@@ -111,14 +130,17 @@ bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size)
 }
 EXPORT_SYMBOL_GPL(ikc_peer_owns);
 
-unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX_RANGES])
+unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX_RANGES],
+			     unsigned int *lasting)
 {
 	unsigned int ranges = 0;
 	unsigned long flags;
 
+	*lasting = 0;
 	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
 	if (kernel < IKC_MAX_KERNELS) {
 		ranges = ikc_peers[kernel].ranges;
+		*lasting = ikc_peers[kernel].lasting;
 		memcpy(range, ikc_peers[kernel].range, ranges * sizeof(*range));
 	}
 	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
@@ -381,6 +403,33 @@ void ikc_peer_move_bell(unsigned int kernel, u64 place)
 	synchronize_rcu_expedited();
 }
 
+static void ikc_peer_learn_memory(struct ikc_peer *peer, const struct ikc_facts *facts)
+{
+	u32 i;
+
+	lockdep_assert_held(&ikc_peers_lock);
+	peer->ranges = min_t(u32, READ_ONCE(facts->ranges), IKC_MAX_RANGES);
+	peer->lasting = min_t(u32, READ_ONCE(facts->lasting), peer->ranges);
+	for (i = 0; i < peer->ranges; i++) {
+		peer->range[i].start = READ_ONCE(facts->range[i].start);
+		peer->range[i].size = READ_ONCE(facts->range[i].size);
+	}
+}
+
+void ikc_peers_resized(void)
+{
+	unsigned long flags;
+	unsigned int kernel;
+
+	for (kernel = 0; kernel < IKC_MAX_KERNELS; kernel++) {
+		if (!ikc_peer_life(kernel) && kernel != ikc_self.number)
+			continue;
+		raw_spin_lock_irqsave(&ikc_peers_lock, flags);
+		ikc_peer_learn_memory(&ikc_peers[kernel], ikc_facts(kernel));
+		raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
+	}
+}
+
 void ikc_peers_learn(unsigned int kernel, u32 life)
 {
 	const struct ikc_facts *facts = ikc_facts(kernel);
@@ -394,11 +443,7 @@ void ikc_peers_learn(unsigned int kernel, u32 life)
 	for (i = 0; i < peer->cpus; i++)
 		peer->cpu[i] = READ_ONCE(facts->cpu[i]);
 	WRITE_ONCE(peer->bell, ikc_peer_layers_bell(READ_ONCE(facts->bell)));
-	peer->ranges = min_t(u32, READ_ONCE(facts->ranges), IKC_MAX_RANGES);
-	for (i = 0; i < peer->ranges; i++) {
-		peer->range[i].start = READ_ONCE(facts->range[i].start);
-		peer->range[i].size = READ_ONCE(facts->range[i].size);
-	}
+	ikc_peer_learn_memory(peer, facts);
 	WRITE_ONCE(peer->page, ikc_larger_page(READ_ONCE(ikc_entry(kernel)->page_size)));
 	WRITE_ONCE(peer->bells, min_t(u32, READ_ONCE(ikc_entry(kernel)->bells),
 				      IKC_MAX_BELLS));

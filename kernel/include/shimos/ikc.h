@@ -219,14 +219,16 @@ bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size);
  * ikc_peer_ranges() - copy a kernel's memory ranges
  * @kernel: which
  * @range: gets them
+ * @lasting: gets how many of them, from the first, stay the same for as long as it is up; the
+ *	others may be gone at any time that this kernel does not hold its memory
  *
- * They stay the same for as long as it is up.  Of the host's, and only of those, parts may be
- * partitions': ask ikc_peer_owns().
+ * Of the host's, and only of those, parts may be partitions': ask ikc_peer_owns().
  *
  * Context: any.
  * Return: how many; 0: the kernel is not known.
  */
-unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX_RANGES]);
+unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX_RANGES],
+			     unsigned int *lasting);
 
 /**
  * ikc_hold() - this kernel, or a device it drives, uses memory of another
@@ -380,6 +382,28 @@ u64 ikc_host_area(void);		/* physical address of chunk 0 */
  */
 int ikc_host_add(const char *name, const struct ikc_range *range, u32 ranges,
 		 const u64 *cpu, u32 cpus, u64 bell, bool guarded);
+
+/**
+ * ikc_host_resize() - a kernel has got memory, or loses some
+ * @number: of ikc_host_add()
+ * @range: all of it; those that it has had since it started are the first, and unchanged
+ * @ranges: how many ranges
+ * @timeout_ms: how long others may take to go by it, in milliseconds
+ *
+ * Context: may sleep.
+ * Return: 0: all kernels that run go by it; -ETIMEDOUT: one does not, yet; -EINVAL: too many ranges,
+ *	or too few.
+ */
+int ikc_host_resize(u32 number, const struct ikc_range *range, u32 ranges, unsigned int timeout_ms);
+
+/**
+ * ikc_host_held() - does a partition that runs hold a kernel's memory?
+ * @number: of ikc_host_add()
+ *
+ * Context: any.
+ * Return: the partition's number, or -1.
+ */
+int ikc_host_held(u32 number);
 
 /**
  * ikc_host_remove() - a kernel is gone for good

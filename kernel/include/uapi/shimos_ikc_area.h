@@ -56,6 +56,8 @@ enum ikc_state {
  * @bell: SHIMOS_BELL, of one that shares a CPU of the host's; or 0
  * @ranges: of @range
  * @flags: IKC_FACT_*
+ * @lasting: of @range, those that it has had since it started; the ones behind may go
+ * @reserved: 0
  * @range: its memory, for page transfer
  *
  * The host goes by a copy of its own.
@@ -70,6 +72,8 @@ struct ikc_facts {
 	__u64 bell;
 	__u32 ranges;
 	__u32 flags;
+	__u32 lasting;
+	__u32 reserved;
 	struct ikc_range range[IKC_MAX_RANGES];
 };
 
@@ -89,6 +93,8 @@ struct ikc_pending {
  * @bells: of @bell
  * @holds: bitmap of kernels whose memory it uses
  * @page_size: of its CPUs: programs map whole pages
+ * @resizes: it goes by this one, as counted in the area, and all before
+ * @reserved: 0
  * @bell: SHIMOS_BELL
  * @events: counts reasons to look at the table and the ports anew
  * @pending: by sender
@@ -101,6 +107,8 @@ struct ikc_kernel {
 	__u32 bells;
 	__u32 holds;
 	__u32 page_size;
+	__u32 resizes;
+	__u32 reserved;
 	__u64 bell[IKC_MAX_BELLS];
 
 	/* anybody's */
@@ -116,6 +124,8 @@ struct ikc_kernel {
  * @size: sizeof(struct ikc_area)
  * @chunks: how many exist
  * @usable: how many all kernels have mapped
+ * @resizes: counts changes of the memory of kernels that run
+ * @reserved: 0
  * @chunk: physical addresses
  * @wanted: the allocator found nothing, the host shall add a chunk
  * @facts: by kernel number
@@ -128,6 +138,8 @@ struct ikc_area {
 	__u32 size;
 	__u32 chunks;
 	__u32 usable;
+	__u32 resizes;
+	__u32 reserved;
 	__u64 chunk[IKC_MAX_CHUNKS];
 
 	/* anybody's */

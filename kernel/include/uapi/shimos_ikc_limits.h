@@ -5,7 +5,7 @@
 #ifndef _UAPI_SHIMOS_IKC_LIMITS_H
 #define _UAPI_SHIMOS_IKC_LIMITS_H
 
-#define IKC_VERSION		3
+#define IKC_VERSION		4
 
 #define IKC_MAX_KERNELS		16	/* kernel 0 is the host */
 #define IKC_QUEUES		64	/* per kernel; see below */

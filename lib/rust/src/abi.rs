@@ -3,7 +3,7 @@
 
 use std::mem::size_of;
 
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 pub const MAX_KERNELS: u32 = 16;
 pub const QUEUES: u32 = 64;
 pub const CHANNELS: u32 = 32;

@@ -169,8 +169,9 @@ static const char *const hows[HOWS] = {
 u64 end_of_memory(void)
 {
 	struct ikc_range range[IKC_MAX_RANGES];
+	unsigned int lasting;
 
-	ikc_peer_ranges(ikc_self_number(), range);
+	ikc_peer_ranges(ikc_self_number(), range, &lasting);
 	return range[0].start + range[0].size;
 }
 
