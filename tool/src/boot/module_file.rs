@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 
 use crate::error::{Error, Result, io_text};
+use crate::system::System;
+use crate::system::host::Host;
 use crate::units::unpack::{Packing, unpack};
 
 /// No module of ours comes near; an archive bomb stops here.
@@ -63,6 +65,28 @@ pub fn read_file(path: &Path, version: &str) -> Result<Vec<u8>> {
 /// Return the commands that build our modules for a kernel of Debian's.
 pub fn build_commands(version: &str) -> String {
     format!("apt install linux-headers-{version} && dkms autoinstall -k {version}")
+}
+
+/// Say what to do about a module that the running kernel does not have.
+///
+/// That depends on what there could be: apt has headers of Debian's kernels only, and nothing is
+/// built without the sources.
+pub fn advice(host: &Host) -> String {
+    let release = host.release();
+    let sources = System::at(&host.root).list("usr/src");
+    if !host.is_debians() {
+        "boot one of Debian's kernels; this one is none, and apt has no headers to build modules for it"
+            .to_string()
+    } else if !sources.iter().any(|name| name.starts_with("shimos-")) {
+        format!(
+            "make deb, and then: apt install ./build/deb/shimos-dkms_*.deb linux-headers-{release}"
+        )
+    } else {
+        format!(
+            "{}; if that was done: dkms status shimos",
+            build_commands(&release)
+        )
+    }
 }
 
 fn build_hint(version: &str) -> String {
@@ -133,6 +157,7 @@ fn check(data: &[u8], version: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::system::example;
     use std::io::Write;
     use std::process::{Command, Stdio};
 
@@ -206,5 +231,23 @@ mod tests {
         };
         assert!(message.contains("no module shimos_agent for kernel 0.0-none"));
         assert!(hint.unwrap().contains("linux-headers-0.0-none"));
+    }
+
+    #[test]
+    fn what_to_do_without_a_module() {
+        let said = |files: &[(&str, &str)]| {
+            let (_work, system) = example(files);
+            advice(&Host::new(system.path("")))
+        };
+        let release = ("proc/sys/kernel/osrelease", "6.12.1-amd64\n");
+        let debians = (
+            "proc/sys/kernel/version",
+            "#1 SMP PREEMPT_DYNAMIC Debian 6.12.1-1 (2026-01-01)\n",
+        );
+        assert!(said(&[release]).contains("boot one of Debian's kernels"));
+        assert!(said(&[release, debians]).starts_with("make deb"));
+        let source = ("usr/src/shimos-1.0/dkms.conf", "");
+        let text = said(&[release, debians, source]);
+        assert!(text.starts_with("apt install linux-headers-6.12.1-amd64 && dkms"));
     }
 }

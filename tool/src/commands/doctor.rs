@@ -129,28 +129,14 @@ fn ask(host: &Host) -> Result<Info, Check> {
     })
 }
 
-/// What to do depends on what there could be: apt has headers of Debian's kernels only, and
-/// nothing is built without the sources.
 fn no_module(name: &'static str, host: &Host) -> Check {
-    let release = host.release();
-    let sources = System::at(&host.root).list("usr/src");
-    let fix = if !host.is_debians() {
-        "boot one of Debian's kernels; this one is none, and apt has no headers to build modules for it"
-            .to_string()
-    } else if !sources.iter().any(|name| name.starts_with("shimos-")) {
-        format!(
-            "make deb, and then: apt install ./build/deb/shimos-dkms_*.deb linux-headers-{release}"
-        )
-    } else {
-        format!(
-            "{}; if that was done: dkms status shimos",
-            module_file::build_commands(&release)
-        )
-    };
     Check::fail(
         name,
-        format!("there is no module for the running kernel {release}"),
-        fix,
+        format!(
+            "there is no module for the running kernel {}",
+            host.release()
+        ),
+        module_file::advice(host),
     )
 }
 
@@ -309,7 +295,7 @@ fn shared_devices(host: &Host) -> Check {
                 "there is no module {} for the running kernel {release}: no --disk and --net",
                 devices::MODULE
             ),
-            module_file::build_commands(&release),
+            module_file::advice(host),
         ),
     }
 }
@@ -348,24 +334,6 @@ pub mod tests {
         ),
         ("boot/config-6.12.1-amd64", "CONFIG_CONTIG_ALLOC=y\n"),
     ];
-
-    #[test]
-    fn what_to_do_without_a_module() {
-        let fix = |files: &[(&str, &str)]| {
-            let (_work, host) = host(files);
-            no_module("KLoader", &host).fix.unwrap()
-        };
-        let release = ("proc/sys/kernel/osrelease", "6.12.1-amd64\n");
-        let debians = (
-            "proc/sys/kernel/version",
-            "#1 SMP PREEMPT_DYNAMIC Debian 6.12.1-1 (2026-01-01)\n",
-        );
-        assert!(fix(&[release]).contains("boot one of Debian's kernels"));
-        assert!(fix(&[release, debians]).starts_with("make deb"));
-        let source = ("usr/src/shimos-1.0/dkms.conf", "");
-        let text = fix(&[release, debians, source]);
-        assert!(text.starts_with("apt install linux-headers-6.12.1-amd64 && dkms"));
-    }
 
     fn verdicts(host: &Host) -> Vec<(&'static str, Verdict)> {
         host.checks(&X86_64)
@@ -442,7 +410,7 @@ pub mod tests {
         let (_work, none) = host(&[("proc/sys/kernel/osrelease", "0.0-none")]);
         let check = shared_devices(&none);
         assert_eq!(check.verdict, Verdict::Warn);
-        assert!(check.fix.unwrap().contains("linux-headers-0.0-none"));
+        assert!(check.fix.unwrap().contains("boot one of Debian's kernels"));
     }
 
     #[test]
