@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the files of the agent share.  Calls go down: main.c; end.c, cpus.c, sleep.c, console.c; shared.c. */
+/* What the files of the agent share.  Calls go down: main.c; end.c, resize.c, sleep.c, console.c; cpus.c, memory.c; shared.c. */
 #ifndef _AGENT_H
 #define _AGENT_H
 
@@ -18,10 +18,17 @@ int agent_end_init(void);
 void agent_end_exit(void);
 void agent_power_off(void);
 
+/* resize.c: what the host gives, and wants back */
+void agent_resize(void);
+
 /* cpus.c: CPUs that come and go */
 int agent_cpus_init(void);
 void agent_cpus_exit(void);
-void agent_resize(void);
+int agent_cpus_resize(u64 hardware_id, bool add);
+
+/* memory.c: memory that comes and goes */
+u64 agent_memory_step(void);
+int agent_memory_resize(u64 start, u64 size, bool add);
 
 /* sleep.c: it does not */
 int agent_sleep_init(void);

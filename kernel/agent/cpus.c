@@ -85,24 +85,19 @@ static int agent_cpus_remove(unsigned int cpu)
 }
 
 /**
- * agent_resize() - do what the host asks for, and say what came of it
+ * agent_cpus_resize() - take a CPU, or leave it
+ * @hardware_id: which
+ * @add: take it
  *
  * Context: process; may sleep for seconds.
+ * Return: 0, also if it was so already, or an error.
  */
-void agent_resize(void)
+int agent_cpus_resize(u64 hardware_id, bool add)
 {
-	u32 number = READ_ONCE(agent_shared->resize_number);
-	int cpu = agent_cpus_find(READ_ONCE(agent_shared->resize_cpu)), ret;
+	int cpu = agent_cpus_find(hardware_id), ret;
 
 	if (cpu < 0)
-		ret = cpu;
-	else if (READ_ONCE(agent_shared->resize_what) == SHIMOS_RESIZE_ADD_CPU)
-		ret = agent_cpus_add(cpu);
-	else
-		ret = agent_cpus_remove(cpu);
-	/* 1: it was so already */
-	WRITE_ONCE(agent_shared->resize_error, min(ret, 0));
-	/* pairs with resize_answer() in KLoader: the number says that the error is there */
-	smp_store_release(&agent_shared->resized, number);
-	agent_ring_host();
+		return cpu;
+	ret = add ? agent_cpus_add(cpu) : agent_cpus_remove(cpu);
+	return min(ret, 0);
 }

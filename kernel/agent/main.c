@@ -90,6 +90,7 @@ static int __init agent_init(void)
 	ret = ikc_bell_open(&agent_bell);
 	if (ret)
 		goto exit_cpus;
+	WRITE_ONCE(agent_shared->memory_step, agent_memory_step());
 	agent_publish_bell(ikc_bell_get());
 	agent_heartbeat(&agent_heartbeat_timer);
 	/* without it there are no shared devices, but the kernel is contained */

@@ -3,7 +3,7 @@
  * KLoader: makes, loads, starts, stops and destroys partitions (SHIMOS 2009,
  * section 2.4).  This header is what its files share.
  *
- * Calls go down: ioctl.c and main.c; partition.c, resize.c; life.c; kind_linux.c and kind_rt.c; monitor.c;
+ * Calls go down: ioctl.c and main.c; partition.c, resize*.c; life.c; kind_linux.c and kind_rt.c; monitor.c;
  * description.c; image.c, cmdline.c, passthrough.c, console.c; shared.c, state.c and table.c;
  * cpus.c and memory.c.
  */
@@ -158,6 +158,7 @@ struct partition_kind {
  * @node: that all of the memory is in, constant; NUMA_NO_NODE: near its first CPU if there is room
  * @memory: bytes
  * @range_count: how many of @ranges
+ * @lasting_ranges: of these, from the first: those that it has started with
  * @ranges: its memory, the largest first
  * @passthrough: of struct passthrough
  * @passthrough_count: how many of these
@@ -227,7 +228,7 @@ struct partition {
 	bool hidden;
 	int node;
 	u64 memory;
-	u32 range_count;
+	u32 range_count, lasting_ranges;
 	struct shimos_range ranges[SHIMOS_MAX_RANGES];
 
 	struct list_head passthrough;
@@ -322,8 +323,8 @@ void partition_destroy_session(struct session *s);
 void partition_status(struct partition *p, struct shimos_status *out);
 const struct partition_kind *partition_kind(u32 kind);
 
-/* resize.c: CPUs that come and go */
-int resize_partition(struct partition *p, const struct shimos_resize *arg, struct complaint *c);
+/* resize.c: CPUs and memory that come and go */
+int resize_partition(struct partition *p, struct shimos_resize *arg, struct complaint *c);
 
 /* life.c: starting, stopping, noticing the end */
 void life_init(struct partition *p);
@@ -432,6 +433,9 @@ void cpus_give_back(const u32 *cpus, u32 count);
 #define MEMORY_ALIGN	SZ_2M
 int memory_take(struct partition *p, u64 size, struct complaint *c);
 void memory_give_back(struct partition *p);
+int memory_take_more(const struct partition *p, u64 size, u64 step, struct shimos_range *out,
+		     struct complaint *c);
+void memory_give_range_back(const struct shimos_range *range);
 
 /* image.c */
 int image_load(struct partition *p, const struct shimos_load *arg,

@@ -162,6 +162,7 @@ static int life_start_locked(struct partition *p, u32 flags, struct complaint *c
 		return ret;
 	p->cause = SHIMOS_CAUSE_NONE;
 	p->starts++;
+	p->lasting_ranges = p->range_count;
 	state_set(p, SHIMOS_STARTING);
 	/* it may have moved before life_bell_moved() could see that p is up */
 	shared_publish_bell(p);

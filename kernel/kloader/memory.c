@@ -242,17 +242,17 @@ static int memory_take_range(unsigned long start, unsigned long count, unsigned 
 	return ret;
 }
 
-/* Take one range of @size bytes in @zone.  -ENOSPC if there is none. */
-static int memory_take_in_zone(struct zone *zone, u64 size, struct shimos_range *out)
+/* Take one range of @size bytes in @zone, at a multiple of @align.  -ENOSPC if there is none. */
+static int memory_take_in_zone(struct zone *zone, u64 size, u64 align, struct shimos_range *out)
 {
-	unsigned long count = size >> PAGE_SHIFT;
-	unsigned long low = ALIGN(zone->zone_start_pfn, ALIGN_PFN);
+	unsigned long count = size >> PAGE_SHIFT, align_pfn = align >> PAGE_SHIFT;
+	unsigned long low = ALIGN(zone->zone_start_pfn, align_pfn);
 	unsigned long start, bad;
 	int ret;
 
 	if (zone_end_pfn(zone) < low + count)
 		return -ENOSPC;
-	start = ALIGN_DOWN(zone_end_pfn(zone) - count, ALIGN_PFN);
+	start = ALIGN_DOWN(zone_end_pfn(zone) - count, align_pfn);
 	for (;;) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -270,7 +270,7 @@ static int memory_take_in_zone(struct zone *zone, u64 size, struct shimos_range 
 		/* go on just below the obstacle */
 		if (bad < low + count)
 			return -ENOSPC;
-		start = ALIGN_DOWN(bad - count, ALIGN_PFN);
+		start = ALIGN_DOWN(bad - count, align_pfn);
 	}
 }
 
@@ -280,7 +280,7 @@ static bool memory_is_scarce(const struct zone *zone)
 	return zone_end_pfn(zone) <= PFN_DOWN(SZ_16M);
 }
 
-static int memory_take_on_node(int nid, u64 size, struct shimos_range *out)
+static int memory_take_on_node(int nid, u64 size, u64 align, struct shimos_range *out)
 {
 	int i, ret;
 
@@ -291,7 +291,7 @@ static int memory_take_on_node(int nid, u64 size, struct shimos_range *out)
 			continue;
 		if (memory_is_scarce(zone))
 			continue;
-		ret = memory_take_in_zone(zone, size, out);
+		ret = memory_take_in_zone(zone, size, align, out);
 		if (ret != -ENOSPC)
 			return ret;
 	}
@@ -310,10 +310,11 @@ static int memory_near(const struct partition *p)
 }
 
 /* Memory near its CPUs if there is any, for all that it does goes there. */
-static int memory_take_anywhere(const struct partition *p, u64 size, struct shimos_range *out)
+static int memory_take_anywhere(const struct partition *p, u64 size, u64 align,
+				struct shimos_range *out)
 {
 	int near = memory_near(p);
-	int nid, ret = memory_take_on_node(near, size, out);
+	int nid, ret = memory_take_on_node(near, size, align, out);
 
 	if (p->node != NUMA_NO_NODE)
 		return ret;
@@ -321,7 +322,7 @@ static int memory_take_anywhere(const struct partition *p, u64 size, struct shim
 		if (ret != -ENOSPC)
 			break;
 		if (nid != near)
-			ret = memory_take_on_node(nid, size, out);
+			ret = memory_take_on_node(nid, size, align, out);
 	}
 	return ret;
 }
@@ -347,7 +348,7 @@ static int memory_take_pieces(struct partition *p, u64 size, struct complaint *c
 					     (size - left) >> 20, size >> 20,
 					     SHIMOS_MAX_RANGES, size >> 20);
 		want = min(want, left);
-		ret = memory_take_anywhere(p, want, &p->ranges[p->range_count]);
+		ret = memory_take_anywhere(p, want, MEMORY_ALIGN, &p->ranges[p->range_count]);
 		if (!ret) {
 			p->range_count++;
 			left -= want;
@@ -371,6 +372,17 @@ static int memory_take_pieces(struct partition *p, u64 size, struct complaint *c
 	return 0;
 }
 
+static int memory_check_host(u64 size, struct complaint *c)
+{
+	u64 available = (u64)si_mem_available() << PAGE_SHIFT;
+
+	if (size <= available && available - size >= HOST_KEEPS)
+		return 0;
+	return shimos_refuse(c, -ENOMEM,
+			     "%llu MiB asked, but the host has %llu MiB available and keeps %u MiB for itself",
+			     size >> 20, available >> 20, HOST_KEEPS >> 20);
+}
+
 /**
  * memory_take() - find @size bytes for a partition
  * @p: has none
@@ -384,7 +396,6 @@ static int memory_take_pieces(struct partition *p, u64 size, struct complaint *c
  */
 int memory_take(struct partition *p, u64 size, struct complaint *c)
 {
-	u64 available = (u64)si_mem_available() << PAGE_SHIFT;
 	int ret;
 
 	if (p->node != NUMA_NO_NODE && (p->node >= nr_node_ids || !node_online(p->node)))
@@ -398,10 +409,9 @@ int memory_take(struct partition *p, u64 size, struct complaint *c)
 	if (size > p->kind->memory_max)
 		return shimos_refuse(c, -EINVAL, "%llu MiB are too much: give at most %llu MiB",
 				     size >> 20, p->kind->memory_max >> 20);
-	if (size > available || available - size < HOST_KEEPS)
-		return shimos_refuse(c, -ENOMEM,
-				     "%llu MiB asked, but the host has %llu MiB available and keeps %u MiB for itself",
-				     size >> 20, available >> 20, HOST_KEEPS >> 20);
+	ret = memory_check_host(size, c);
+	if (ret)
+		return ret;
 	ret = memory_take_pieces(p, size, c);
 	if (ret)
 		memory_give_back(p);
@@ -424,4 +434,45 @@ void memory_give_back(struct partition *p)
 		memory_free(PHYS_PFN(p->ranges[i].start),
 			    PHYS_PFN(p->ranges[i].start + p->ranges[i].size));
 	p->range_count = 0;
+}
+
+/**
+ * memory_take_more() - find one more range for a partition that runs
+ * @p: has some
+ * @size: the most, in bytes: a multiple of @step
+ * @step: the range begins at a multiple of it, and is one
+ * @out: gets it, perhaps smaller; not the partition's yet
+ * @c: why not
+ *
+ * Context: may sleep for seconds; a fatal signal ends it.
+ * Return: 0 or an error: nothing was taken.
+ */
+int memory_take_more(const struct partition *p, u64 size, u64 step, struct shimos_range *out,
+		     struct complaint *c)
+{
+	int ret = memory_check_host(size, c);
+
+	if (ret)
+		return ret;
+	for (;;) {
+		ret = memory_take_anywhere(p, size, step, out);
+		if (ret != -ENOSPC)
+			return ret;
+		if (size == step)
+			return shimos_refuse(c, ret,
+					     "the host's memory is too fragmented: no movable range of %llu MiB, at a multiple of that, is left; boot the host with movablecore=SIZE",
+					     step >> 20);
+		size = ALIGN(size / 2, step);
+	}
+}
+
+/**
+ * memory_give_range_back() - give one range back to the host
+ * @range: nobody's any more
+ *
+ * Context: may sleep.
+ */
+void memory_give_range_back(const struct shimos_range *range)
+{
+	memory_free(PHYS_PFN(range->start), PHYS_PFN(range->start + range->size));
 }

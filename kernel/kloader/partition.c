@@ -190,7 +190,7 @@ int partition_destroy(struct partition *p, struct complaint *c)
 	else if (p->state == SHIMOS_STUCK)
 		ret = state_refuse_stuck(p, c);
 	else if (p->resizing)
-		ret = shimos_refuse(c, -EBUSY, "'%s' was getting or losing a CPU: try again", p->name);
+		ret = shimos_refuse(c, -EBUSY, "'%s' was growing or shrinking: try again", p->name);
 	else
 		ret = life_check_unheld(p, c);
 	if (!ret) {

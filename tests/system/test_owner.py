@@ -126,6 +126,7 @@ def test_disk_of_a_partition(machine: Machine, flavours: tuple[str, str]) -> Non
         db.run(_APPEARS.format("vda"))
         sums = [web.run("md5sum </dev/ram0").output, db.run("md5sum </dev/vda").output]
         assert sums[0] == sums[1]
+        refused(machine, "shimos resize db --memory +128M", "'web' shares a device with 'db'", "detach it first")
         db.run("verify_io /dev/vda 4 300")
         db.run("mke2fs -F /dev/vda >/dev/null && mkdir -p /mnt && mount -t ext4 /dev/vda /mnt && cp /bin/shimos /mnt")
         assert "in use" in refused_in(web, "shimos detach db --disk /dev/ram0")

@@ -1,4 +1,4 @@
-"""Partitions that get and lose CPUs while they run."""
+"""Partitions that get and lose CPUs and memory while they run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import pytest
 
 from lab.machine import Machine
 from lab.partition import PartitionConsole
-from lab.stage.partitions import Resources, refused, remove, run_command, show, start
+from lab.stage.partitions import MEMORY_MIB, Resources, initrd_with, refused, remove, run_command, show, start
 from tests.support.tiers import REPETITION, rounds
 
 ONLINE = "/sys/devices/system/cpu"
+#: How long the kernel of ``db`` has been silent, in ns.
+SILENT = """shimos show db --json | sed -n 's/.*"silent_ns": *\\([0-9]*\\).*/\\1/p'"""
+#: A disk for a partition: a file of the host's.
+DATA = "/root/data"
 
 
 def online(web: PartitionConsole) -> str:
@@ -23,6 +27,17 @@ def grow(machine: Machine, by: str, has: str) -> None:
     """Give CPUs or take some back, and check what it has then, as the host numbers them."""
     said = machine.run(f"shimos resize web --cpus {by}", timeout=60).output
     assert said == f"web: has CPUs {has} now\n"
+
+
+def memory(web: PartitionConsole) -> int:
+    """Return how much memory a partition's kernel counts, in MiB."""
+    return int(web.run("awk '/^MemTotal/ {print $2}' /proc/meminfo").output) >> 10
+
+
+def grow_memory(machine: Machine, by: str, has: str) -> None:
+    """Give memory or take some back, and check what it has then."""
+    said = machine.run(f"shimos resize web --memory {by}", timeout=90).output
+    assert said == f"web: has {has} now\n"
 
 
 @pytest.mark.parametrize("flavour", ["6.12", pytest.param("6.1", marks=REPETITION)])
@@ -56,20 +71,63 @@ def test_it_grows_and_shrinks(machine: Machine, flavour: str) -> None:
     machine.assert_dmesg_clean()
 
 
+@pytest.mark.parametrize("flavour", ["6.12", pytest.param("6.1", marks=REPETITION)])
+def test_memory_comes_and_goes(machine: Machine, flavour: str) -> None:
+    """What comes is used at once, by a shared disk's requests, too; what goes is the host's again."""
+    machine.run(f"truncate -s 160M {DATA}")
+    start(machine, flavour=flavour, cpus="3", memory="384M")
+    remove(machine)
+    before = Resources(machine)
+    start(machine, flavour=flavour, cpus="3", memory="384M", more=f"--disk {DATA}")
+    web = machine.partition("web")
+    began = memory(web)
+    grow_memory(machine, "+512M", "896 MiB")
+    assert memory(web) == pytest.approx(began + 512, abs=16)
+    # a process's pages can be moved and go there first: the disk reads and writes what has come
+    web.run("dd if=/dev/urandom of=/dev/vda bs=1M count=128 oflag=direct", timeout=120)
+    read = web.run("dd if=/dev/vda bs=1M count=128 iflag=direct 2>/dev/null | md5sum").output
+    assert read == machine.run(f"head -c 128M {DATA} | md5sum").output
+    web.run("mkdir -p /mnt && mount -t tmpfs -o size=90% none /mnt")
+    web.run("dd if=/dev/zero of=/mnt/data bs=1M count=500", timeout=120)
+    refused(machine, "shimos resize web --memory -512M", "'web' has not enough memory for that")
+    web.run("rm /mnt/data && sync && echo 3 >/proc/sys/vm/drop_caches")
+    grow_memory(machine, "-256M", "640 MiB")
+    grow_memory(machine, "-256M", "384 MiB")
+    assert memory(web) == pytest.approx(began, abs=16)
+    refused(machine, "shimos resize web --memory -128M", "keeps the 384 MiB that it has started with")
+    # and what it has when it starts again is its own from then on
+    grow_memory(machine, "+128M", "512 MiB")
+    web.close()
+    machine.run("shimos restart --force web", timeout=60)
+    web = machine.partition("web")
+    assert memory(web) == pytest.approx(began + 128, abs=24)
+    web.close()
+    remove(machine)
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
 def test_rounds_under_load(machine: Machine) -> None:
-    """CPUs come and go while all of them are busy, and packets with them; nothing is lost."""
+    """CPUs and memory come and go while they are busy, and packets with them; nothing is lost."""
     start(machine, cpus="2-3", more="--max-cpus 3")
     remove(machine)
     before = Resources(machine)
-    start(machine, flavour="6.12", cpus="3", more="--max-cpus 3")
+    start(machine, flavour="6.12", cpus="3", memory="384M", more="--max-cpus 3")
     web = machine.partition("web")
     web.run(
-        "for i in 1 2 3 4; do while :; do cat /proc/stat /proc/interrupts >/dev/null; done & done </dev/null >/dev/null 2>&1"
+        "for i in 1 2 3; do while :; do cat /proc/stat /proc/interrupts >/dev/null; done & done </dev/null >/dev/null 2>&1"
     )
+    # files that fill what has come, and are moved when it goes
+    web.run("mkdir -p /mnt && mount -t tmpfs -o size=100M none /mnt && dd if=/dev/urandom of=/mnt/data bs=1M count=32")
+    copies = "while cp /mnt/data /mnt/copy && cmp /mnt/data /mnt/copy && rm /mnt/copy; do :; done; echo >/tmp/ended"
+    web.run(f"({copies}) </dev/null >/dev/null 2>&1 &")
     for _ in range(rounds(200, 4)):
+        grow_memory(machine, "+128M", "512 MiB")
         grow(machine, "+2", "1-3")
         machine.run("shimos ping -c 10 -i 0 web")
+        grow_memory(machine, "-128M", "384 MiB")
         grow(machine, "-2", "3")
+    assert web.run("[ -e /tmp/ended ]", check=False).status == 1
     assert web.run("dmesg | grep -c 'WARNING\\|BUG'", check=False).output.strip() == "0"
     web.close()
     remove(machine)
@@ -78,21 +136,28 @@ def test_rounds_under_load(machine: Machine) -> None:
 
 
 def test_killed_in_each_step(machine: Machine) -> None:
-    """Its end, at any moment of it, leaves no CPU behind, and its next life has what it counts as its own."""
+    """Its end, at any moment of it, leaves nothing behind, and its next life has what it counts as its own."""
     before = Resources(machine)
-    start(machine, flavour="6.12", cpus="3", more="--max-cpus 3")
+    start(machine, flavour="6.12", cpus="3", memory="256M", more="--max-cpus 3")
+    less = 256 - memory(machine.partition("web"))
+    machine.release_consoles()
     moments = random.Random(18)
-    for round_number in range(rounds(50, 4)):
-        way = "+" if len(show(machine)["cpus"]) < 3 else "-"
+    for round_number in range(rounds(50, 6)):
+        has = show(machine)
+        if round_number % 2:
+            step = "--memory " + ("+128M" if has["memory"] >> 20 < 512 else "-128M")
+        else:
+            step = "--cpus " + ("+1" if len(has["cpus"]) < 3 else "-1")
         machine.run(
-            f"shimos resize web --cpus {way}1 >/tmp/resize 2>&1 & sleep {moments.uniform(0, 0.6):.3f};"
-            " shimos kill web; wait",
+            f"shimos resize web {step} >/tmp/resize 2>&1 & sleep {moments.uniform(0, 0.6):.3f}; shimos kill web; wait",
             timeout=90,
         )
-        its = show(machine)["cpus"]
-        assert sorted([*its, *machine.online_cpus()]) == [0, 1, 2, 3], machine.run("cat /tmp/resize").output
+        its = show(machine)
+        assert sorted([*its["cpus"], *machine.online_cpus()]) == [0, 1, 2, 3], machine.run("cat /tmp/resize").output
         machine.run("shimos restart web", timeout=60)
-        assert machine.partition("web").run("nproc").output.strip() == str(len(its)), round_number
+        web = machine.partition("web")
+        assert web.run("nproc").output.strip() == str(len(its["cpus"])), round_number
+        assert memory(web) == pytest.approx((its["memory"] >> 20) - less, abs=24), round_number
         machine.release_consoles()
     remove(machine)
     before.assert_back()
@@ -110,7 +175,12 @@ REFUSED = {
     "--cpuset -2": ("has no CPU 2",),
     "--cpuset -3": ("has booted 'web'",),
     "--cpuset +x": ("x",),
-    "": ("--cpus", "--cpuset"),
+    "--memory 128M": ("+ for more or - for fewer",),
+    "--memory +0": ("is zero",),
+    "--memory +100M": ("in steps of 128 MiB",),
+    "--memory -128M": ("keeps the 224 MiB that it has started with",),
+    "--memory +64G": ("keeps 128 MiB for itself",),
+    "": ("--cpus", "--cpuset", "--memory"),
 }
 
 
@@ -127,9 +197,16 @@ def test_refusals(machine: Machine) -> None:
     for options, words in REFUSED.items():
         refused(machine, f"shimos resize web {options}", *words)
         assert show(machine)["cpus"] == [3]
-    start(machine, "db", cpus="2")
+    initrd = initrd_with(machine, "6.1", {"/shimos_test.ko": "shimos_test.ko"})
+    start(machine, "db", cpus="2", more=f"--initrd {initrd}")
     refused(machine, "shimos resize web --cpuset +2", "CPU 2 belongs to another partition")
     refused(machine, "shimos resize db --cpus +1", "can get 0 CPUs now", "--max-cpus")
+    # It would believe of web's memory what it knew before.
+    machine.partition("db").send(b"insmod /shimos_test.ko do=hang\n")
+    machine.run(f"until [ $({SILENT}) -ge 3000000000 ]; do sleep 0.2; done", timeout=60)
+    refused(machine, "shimos resize web --memory +128M", "a partition has not taken notice for 2000 ms")
+    assert show(machine)["memory"] == MEMORY_MIB << 20
+    machine.release_consoles()
     remove(machine, "db")
     # both or none: one of them is the host's last
     machine.run("echo 0 >/sys/devices/system/cpu/cpu1/online")

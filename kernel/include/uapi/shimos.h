@@ -59,6 +59,6 @@
 #define SHIMOS_IOC_HOST_PRIORITY _IOW(SHIMOS_IOC_MAGIC, 22, struct shimos_host_priority)
 #define SHIMOS_IOC_PLATFORM	_IOWR(SHIMOS_IOC_MAGIC, 23, struct shimos_platform)
 #define SHIMOS_IOC_DESCRIBE	_IOW(SHIMOS_IOC_MAGIC, 24, struct shimos_describe)
-#define SHIMOS_IOC_RESIZE	_IOW(SHIMOS_IOC_MAGIC, 25, struct shimos_resize)
+#define SHIMOS_IOC_RESIZE	_IOWR(SHIMOS_IOC_MAGIC, 25, struct shimos_resize)
 
 #endif

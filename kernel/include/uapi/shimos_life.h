@@ -74,22 +74,27 @@ struct shimos_target {
  * enum shimos_resize_what - what shall change about a partition that runs
  * @SHIMOS_RESIZE_ADD_CPU: it gets a CPU
  * @SHIMOS_RESIZE_REMOVE_CPU: it gives one back
+ * @SHIMOS_RESIZE_ADD_MEMORY: it gets memory
+ * @SHIMOS_RESIZE_REMOVE_MEMORY: it gives memory back, which it has got since it started
  */
 enum shimos_resize_what {
 	SHIMOS_RESIZE_ADD_CPU = 1,
 	SHIMOS_RESIZE_REMOVE_CPU,
+	SHIMOS_RESIZE_ADD_MEMORY,
+	SHIMOS_RESIZE_REMOVE_MEMORY,
 };
 
 /**
- * struct shimos_resize - SHIMOS_IOC_RESIZE: give a CPU to a partition that runs, or take it back
+ * struct shimos_resize - SHIMOS_IOC_RESIZE: give a CPU or memory to a partition that runs, or take it back
  * @hdr: of the argument
  * @id: of the partition
  * @what: enum shimos_resize_what
  * @cpu: as the host calls it
  * @reserved: 0
+ * @size: how much memory at most, in bytes; out: how much it was, one range of it
  *
  * Returns when its kernel has it, or has let it go.  On failure all is as before, but after
- * -ETIMEDOUT: then its kernel has not answered, and the CPU is the partition's.
+ * -ETIMEDOUT: then its kernel has not answered, and it is the partition's.
  */
 struct shimos_resize {
 	struct shimos_header hdr;
@@ -97,6 +102,7 @@ struct shimos_resize {
 	__u32 what;
 	__u32 cpu;
 	__u32 reserved;
+	__u64 size;
 };
 
 /**

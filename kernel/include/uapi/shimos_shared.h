@@ -16,7 +16,7 @@
 #include "shimos_life.h"	/* enum shimos_resize_what */
 
 #define SHIMOS_SHARED_MAGIC	0x31534f4d494853ULL	/* "SHIMOS1" */
-#define SHIMOS_SHARED_VERSION	5
+#define SHIMOS_SHARED_VERSION	6
 
 /* Where things lie, in bytes from the start of the shared area. */
 #define SHIMOS_SHARED_SIZE	0x40000
@@ -33,7 +33,7 @@
  * enum shimos_request - what the host asks of the agent
  * @SHIMOS_REQUEST_NONE: nothing
  * @SHIMOS_REQUEST_POWEROFF: an orderly power-off
- * @SHIMOS_REQUEST_RESIZE: another CPU, or one fewer
+ * @SHIMOS_REQUEST_RESIZE: another CPU or more memory, or less of it
  */
 enum shimos_request {
 	SHIMOS_REQUEST_NONE = 0,
@@ -56,6 +56,8 @@ enum shimos_request {
  * @stop: 1: CPUs that are interrupted for it shall stand still
  * @resize_what: SHIMOS_REQUEST_RESIZE: enum shimos_resize_what
  * @resize_cpu: the CPU's hardware id
+ * @resize_start: the memory's address
+ * @resize_size: how much memory, in bytes
  * @resize_number: of the request, never used again in this life
  * @agent_version: SHIMOS_SHARED_VERSION
  * @ready: 1: containment is armed
@@ -63,6 +65,7 @@ enum shimos_request {
  * @heartbeat: counts seconds
  * @busy_ns: CPU time spent, of all CPUs; with the heartbeat
  * @bell: SHIMOS_BELL
+ * @memory_step: memory comes and goes in multiples of it, also its address; 0: it does not
  * @resized: number of the last request that was done, or could not be
  * @resize_error: 0, or why not: a negative errno
  * @message: panic text
@@ -84,6 +87,8 @@ struct shimos_shared {
 	__u32 stop;
 	__u32 resize_what;
 	__u64 resize_cpu;
+	__u64 resize_start;
+	__u64 resize_size;
 	__u32 resize_number;
 
 	/* the agent's */
@@ -93,6 +98,7 @@ struct shimos_shared {
 	__u32 heartbeat;
 	__u64 busy_ns;
 	__u64 bell;
+	__u64 memory_step;
 	__u32 resized;
 	__s32 resize_error;
 	char message[256];

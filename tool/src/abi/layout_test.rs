@@ -100,7 +100,16 @@ fn the_structures_match_the_c_header() {
         more_count,
         more
     );
-    fields!(check, Resize, "shimos_resize", id, what, cpu, reserved);
+    fields!(
+        check,
+        Resize,
+        "shimos_resize",
+        id,
+        what,
+        cpu,
+        reserved,
+        size
+    );
     fields!(
         check,
         RtStatus,

@@ -9,6 +9,8 @@ use super::raw::{Argument, Header, MAGIC};
 
 pub const RESIZE_ADD_CPU: u32 = 1;
 pub const RESIZE_REMOVE_CPU: u32 = 2;
+pub const RESIZE_ADD_MEMORY: u32 = 3;
+pub const RESIZE_REMOVE_MEMORY: u32 = 4;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -18,6 +20,7 @@ pub struct Resize {
     pub what: u32,
     pub cpu: u32,
     pub reserved: u32,
+    pub size: u64,
 }
 
 // SAFETY: see Argument: integers behind the header.
@@ -26,11 +29,11 @@ unsafe impl Argument for Resize {}
 mod ioctl {
     use super::{MAGIC, Resize};
 
-    nix::ioctl_write_ptr!(resize, MAGIC, 25, Resize);
+    nix::ioctl_readwrite!(resize, MAGIC, 25, Resize);
 }
 
-/// Give a running partition a CPU, or take one back.
-pub fn resize(device: &File, argument: &Resize) -> Result<(), Errno> {
-    // SAFETY: the kernel reads the structure, and knows its size by the call's number.
+/// Give a running partition a CPU or memory, or take some back; `size` gets how much memory it was.
+pub fn resize(device: &File, argument: &mut Resize) -> Result<(), Errno> {
+    // SAFETY: the kernel reads and writes the structure, and knows its size by the call's number.
     unsafe { ioctl::resize(device.as_raw_fd(), argument) }.map(drop)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args};
 
 use super::names;
-use super::values::{CpuList, Difference, cpu_difference, cpuset_difference};
+use super::values::{CpuList, Difference, cpu_difference, cpuset_difference, memory_difference};
 use crate::units::duration;
 
 #[derive(Debug, Args)]
@@ -57,7 +57,7 @@ pub struct Restart {
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("difference").args(["cpus", "cpuset"]).required(true))]
+#[command(group = ArgGroup::new("difference").args(["cpus", "cpuset", "memory"]).required(true))]
 pub struct Resize {
     #[arg(add = names::partitions())]
     pub name: String,
@@ -67,6 +67,11 @@ pub struct Resize {
     /// By which CPUs, as the host numbers them: +4-5 or -4
     #[arg(long, value_name = "+LIST|-LIST", value_parser = cpuset_difference, allow_hyphen_values = true)]
     pub cpuset: Option<Difference<CpuList>>,
+    /// By how much memory: +512M or -1G
+    ///
+    /// It keeps what it has started with.
+    #[arg(long, value_name = "+SIZE|-SIZE", value_parser = memory_difference, allow_hyphen_values = true)]
+    pub memory: Option<Difference<u64>>,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use crate::abi;
-use crate::units::cpulist;
+use crate::units::{cpulist, size};
 
 /// A whole list as one value; clap takes a plain `Vec` for repeated options.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,6 +71,11 @@ pub fn cpu_difference(text: &str) -> Result<Difference<u32>, String> {
 /// Read which CPUs a partition is to get or lose: +4-5 or -4.
 pub fn cpuset_difference(text: &str) -> Result<Difference<CpuList>, String> {
     difference(text, |rest| cpulist::parse(rest).map(CpuList))
+}
+
+/// Read by how much memory a partition is to grow or shrink: +512M or -1G.
+pub fn memory_difference(text: &str) -> Result<Difference<u64>, String> {
+    difference(text, size::parse)
 }
 
 /// Read a real-time program's priority, within KLoader's limits.

@@ -44,7 +44,7 @@ pub enum WithKLoader {
     Wait(Wait),
     /// Start partitions again with the kernel they have
     Restart(Restart),
-    /// Give a running partition more CPUs, or take some back
+    /// Give a running partition more CPUs or memory, or take some back
     ///
     /// It gets CPUs of which its kernel was told when it started, see `run --max-cpus`, and
     /// gives back any but its first. Either all of them change hands or none.

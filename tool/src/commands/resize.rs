@@ -8,11 +8,14 @@ use crate::partition::{Device, Status, lookup};
 use crate::system::numbers;
 use crate::ui::output;
 use crate::ui::refusal::OrRefuse;
-use crate::units::cpulist;
+use crate::units::{cpulist, size};
 
-/// Give a partition CPUs, or take some back: all that were asked for, or none.
+/// Give a partition CPUs or memory, or take some back: all that was asked for, or nothing.
 pub fn run(root: &Path, device: &dyn Device, args: &cli::Resize) -> Result<()> {
     let status = lookup::find(device, &args.name)?;
+    if let Some(difference) = &args.memory {
+        return memory(device, &status, difference);
+    }
     match (&args.cpus, &args.cpuset) {
         (Some(Difference::More(count)), _) => add(device, &status, &free(root, &status, *count)?),
         (Some(Difference::Fewer(count)), _) => remove(device, &status, &last(&status, *count)?),
@@ -26,6 +29,46 @@ pub fn run(root: &Path, device: &dyn Device, args: &cli::Resize) -> Result<()> {
         args.name,
         now.cpu_list()
     ))
+}
+
+fn memory(device: &dyn Device, status: &Status, difference: &Difference<u64>) -> Result<()> {
+    let id = status.id;
+    let more = |size| device.add_memory(id, size);
+    let less = |size| device.remove_memory(id, size);
+    match difference {
+        Difference::More(size) => whole(*size, more, less)
+            .or_refuse(format_args!("cannot give '{}' more memory", status.name)),
+        Difference::Fewer(size) => whole(*size, less, more)
+            .or_refuse(format_args!("cannot take memory from '{}'", status.name)),
+    }?;
+    let now = lookup::find(device, &status.name)?;
+    output::line(format_args!(
+        "{}: has {} now",
+        now.name,
+        size::show(now.memory)
+    ))
+}
+
+/// Do it piece by piece, as each comes, or undo what was done and return why the rest could not be.
+fn whole<E>(
+    size: u64,
+    action: impl Fn(u64) -> std::result::Result<u64, E>,
+    undo: impl Fn(u64) -> std::result::Result<u64, E>,
+) -> std::result::Result<(), E> {
+    let mut done = 0;
+    while done < size {
+        match action(size - done) {
+            Ok(some) => done += some,
+            Err(refusal) => {
+                // What cannot be undone stays as the partition has it.
+                while let Some(some) = (done > 0).then(|| undo(done).ok()).flatten() {
+                    done = done.saturating_sub(some);
+                }
+                return Err(refusal);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Choose so many that it may get and the host has online.
@@ -131,6 +174,7 @@ mod tests {
             panic!("{line:?}");
         };
         match run(root, fake, &args) {
+            Ok(()) if args.memory.is_some() => size::show(fake.status(1).unwrap().memory),
             Ok(()) => fake.status(1).unwrap().cpu_list(),
             Err(e) => e.to_string(),
         }
@@ -144,6 +188,21 @@ mod tests {
         assert!(by("+1").contains("can get 0 CPUs now, and 4 that the host does not have"));
         assert_eq!(by("-2"), "2", "those that came last go first");
         assert!(by("-1").contains("keeps the one that booted it"));
+    }
+
+    #[test]
+    fn memory_piece_by_piece() {
+        let (root, fake) = machine();
+        let by = |difference| resize(root.path(), &fake, "--memory", difference);
+        let before = fake.status(1).unwrap().memory;
+        assert_eq!(by("+1G"), size::show(before + (1 << 30)));
+        assert_eq!(by("-768M"), size::show(before + (256 << 20)));
+        assert!(by("+8G").contains("cannot give 'web' more memory"));
+        assert_eq!(
+            fake.status(1).unwrap().memory,
+            before + (256 << 20),
+            "undone"
+        );
     }
 
     #[test]

@@ -71,12 +71,14 @@ impl KLoader {
         KLOADER.refusal(errno, text)
     }
 
-    fn resize(&self, id: u32, what: u32, cpu: u32) -> Outcome<()> {
+    fn resize(&self, id: u32, what: u32, cpu: u32, size: u64) -> Outcome<u64> {
         let mut raw = abi::Resize::new();
         raw.id = id;
         raw.what = what;
         raw.cpu = cpu;
-        abi::resize(&self.file, &raw).map_err(|e| self.refusal(e))
+        raw.size = size;
+        abi::resize(&self.file, &mut raw).map_err(|e| self.refusal(e))?;
+        Ok(raw.size)
     }
 
     fn target(&self, call: TargetCall, id: u32, flags: u32) -> Outcome<()> {
@@ -326,11 +328,19 @@ impl Device for KLoader {
     }
 
     fn add_cpu(&self, id: u32, cpu: u32) -> Outcome<()> {
-        self.resize(id, abi::RESIZE_ADD_CPU, cpu)
+        self.resize(id, abi::RESIZE_ADD_CPU, cpu, 0).map(drop)
     }
 
     fn remove_cpu(&self, id: u32, cpu: u32) -> Outcome<()> {
-        self.resize(id, abi::RESIZE_REMOVE_CPU, cpu)
+        self.resize(id, abi::RESIZE_REMOVE_CPU, cpu, 0).map(drop)
+    }
+
+    fn add_memory(&self, id: u32, size: u64) -> Outcome<u64> {
+        self.resize(id, abi::RESIZE_ADD_MEMORY, 0, size)
+    }
+
+    fn remove_memory(&self, id: u32, size: u64) -> Outcome<u64> {
+        self.resize(id, abi::RESIZE_REMOVE_MEMORY, 0, size)
     }
 
     fn destroy(&self, id: u32) -> Outcome<()> {

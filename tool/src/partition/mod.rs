@@ -297,6 +297,10 @@ pub trait Device {
     fn add_cpu(&self, id: u32, cpu: u32) -> Outcome<()>;
     /// Take this CPU back from a running partition, once its kernel has let it go.
     fn remove_cpu(&self, id: u32, cpu: u32) -> Outcome<()>;
+    /// Give a running partition at most so many bytes more; returns how many, which may be fewer.
+    fn add_memory(&self, id: u32, size: u64) -> Outcome<u64>;
+    /// Take at most so many bytes back from a running partition; returns how many.
+    fn remove_memory(&self, id: u32, size: u64) -> Outcome<u64>;
     /// Give CPUs and memory back.
     fn destroy(&self, id: u32) -> Outcome<()>;
     /// Ask about a partition.

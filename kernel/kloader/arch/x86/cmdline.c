@@ -53,13 +53,15 @@ static const char *cmdline_pci_words(const struct partition *p)
  * rdt: a booting kernel sets the masks of caches and memory bandwidth to all ones, on
  * all CPUs of a cache that it shares with the host.
  *
+ * memhp_default_state: memory that comes later is used at once, and so that it can go again.
+ *
  * Not panic=0, which would say the same: Debian's initramfs takes any panic= for
  * the wish to have no shell and to halt instead.
  */
 int kloader_arch_append_cmdline(struct partition *p, char *buf, size_t len)
 {
 	return snprintf(buf, len,
-			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 %s tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr noreplace-smp rdt=!l3cat,!l3cdp,!l2cat,!l2cdp,!mba,!smba%s",
+			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 %s tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr noreplace-smp memhp_default_state=online_movable rdt=!l3cat,!l3cdp,!l2cat,!l2cdp,!mba,!smba%s",
 			cmdline_pci_words(p), tsc_khz, cmdline_needs_dummy_disabled(p->image.version) ?
 			" disable_cpu_apicid=0xfe" : "");
 }

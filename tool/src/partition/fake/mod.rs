@@ -290,6 +290,28 @@ impl Device for Fake {
         })
     }
 
+    // Its kernel takes 512 MiB at a time, and no more than 4 GiB.
+    fn add_memory(&self, id: u32, size: u64) -> Outcome<u64> {
+        let some = size.min(512 << 20);
+        self.change(id, |s| match s.memory + some > 4 << 30 {
+            true => refusal(Errno::ENOMEM, "the host keeps its memory"),
+            false => {
+                s.memory += some;
+                Ok(())
+            }
+        })?;
+        Ok(some)
+    }
+
+    fn remove_memory(&self, id: u32, size: u64) -> Outcome<u64> {
+        let some = size.min(512 << 20);
+        self.change(id, |s| {
+            s.memory -= some;
+            Ok(())
+        })?;
+        Ok(some)
+    }
+
     fn destroy(&self, id: u32) -> Outcome<()> {
         self.change(id, |s| match s.state.active() {
             true => refusal(Errno::EBUSY, "it runs"),
