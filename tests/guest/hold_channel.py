@@ -7,7 +7,7 @@ import struct
 import time
 from pathlib import Path
 
-IKC_VERSION = 3
+IKC_VERSION = 4
 IKC_IOC_OPEN = 0xC020B800
 
 channel = os.open("/dev/ikc", os.O_RDWR)

@@ -1,14 +1,24 @@
-"""The interface's version where a script of a machine says it by number."""
+"""The interfaces' versions where a test or a script of a machine says them by number."""
 
 from __future__ import annotations
 
 import re
 
+import pytest
+
 from lab.paths import SRC
 
+#: By file, the name that it has for the version, and which header defines that under which name.
+PLACES = {
+    "tests/guest/late_writes.py": ("VERSION", "shimos_call.h", "SHIMOS_ABI_VERSION"),
+    "tests/guest/hold_channel.py": ("IKC_VERSION", "shimos_ikc_limits.h", "IKC_VERSION"),
+    "tests/system/test_ikc.py": ("VERSION", "shimos_ikc_limits.h", "IKC_VERSION"),
+}
 
-def test_a_guests_script_has_that_of_today() -> None:
-    header = (SRC / "kernel/include/uapi/shimos_call.h").read_text()
-    script = (SRC / "tests/guest/late_writes.py").read_text()
-    (today,) = re.findall(r"#define SHIMOS_ABI_VERSION\s+(\d+)", header)
-    assert re.findall(r"^VERSION = (\d+)$", script, re.MULTILINE) == [today]
+
+@pytest.mark.parametrize("path", PLACES)
+def test_it_is_that_of_today(path: str) -> None:
+    name, header, defined = PLACES[path]
+    text = (SRC / "kernel/include/uapi" / header).read_text()
+    (today,) = re.findall(rf"#define {defined}\s+(\d+)", text)
+    assert re.findall(rf"^{name} = (\d+)$", (SRC / path).read_text(), re.MULTILINE) == [today]

@@ -13,7 +13,7 @@ from lab.stage.traffic import area, assert_correct, ikc, kernels, send_all, two_
 from tests.support.tiers import REPETITION, rounds
 
 #: Of the area and the interface, in kernel/include/uapi/shimos_ikc_limits.h.
-VERSION = 3
+VERSION = 4
 #: Packets from each kernel to each other.
 PACKETS = rounds(1_000_000, 100_000)
 
