@@ -71,6 +71,9 @@ int user_memory_check(u32 kernel, struct complaint *c)
 	if (ikc_kernel_is_guarded(ikc_self_number()))
 		return shimos_refuse(c, -EPERM,
 				     "this kernel is guarded: it cannot reach the memory of those who would use the device; run it without --guarded");
+	if (ikc_kernel_is_confined(ikc_self_number()))
+		return shimos_refuse(c, -EPERM,
+				     "an IOMMU keeps this kernel's PCI devices from the memory of those who would use the device: run it with --pci ADDRESS,unsafe");
 	if (!ikc_self_number())
 		return 0;
 	if (!IS_ENABLED(CONFIG_ZONE_DEVICE))

@@ -284,6 +284,15 @@ void ikc_host_move_bell(u32 number, u64 bell)
 }
 EXPORT_SYMBOL_GPL(ikc_host_move_bell);
 
+void ikc_host_confine(u32 number)
+{
+	mutex_lock(&ikc_peers_mutex);
+	ikc_host_facts[number].flags |= IKC_FACT_CONFINED;
+	ikc_host_publish(ikc_self.area, number);
+	mutex_unlock(&ikc_peers_mutex);
+}
+EXPORT_SYMBOL_GPL(ikc_host_confine);
+
 /* A kernel that runs and does not go by this change yet, or -1. */
 static int ikc_host_unaware(u32 resizes)
 {

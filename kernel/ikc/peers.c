@@ -174,12 +174,23 @@ unsigned int ikc_kernel_cpus(unsigned int kernel)
 }
 EXPORT_SYMBOL_GPL(ikc_kernel_cpus);
 
-bool ikc_kernel_is_guarded(unsigned int kernel)
+static bool ikc_kernel_has_flag(unsigned int kernel, u32 flag)
 {
 	return ikc_attached() && kernel < IKC_MAX_KERNELS &&
-	       READ_ONCE(ikc_facts(kernel)->flags) & IKC_FACT_GUARDED;
+	       READ_ONCE(ikc_facts(kernel)->flags) & flag;
+}
+
+bool ikc_kernel_is_guarded(unsigned int kernel)
+{
+	return ikc_kernel_has_flag(kernel, IKC_FACT_GUARDED);
 }
 EXPORT_SYMBOL_GPL(ikc_kernel_is_guarded);
+
+bool ikc_kernel_is_confined(unsigned int kernel)
+{
+	return ikc_kernel_has_flag(kernel, IKC_FACT_CONFINED);
+}
+EXPORT_SYMBOL_GPL(ikc_kernel_is_confined);
 
 /* ---- holding memory ---- */
 

@@ -304,6 +304,14 @@ unsigned int ikc_kernel_cpus(unsigned int kernel);
 bool ikc_kernel_is_guarded(unsigned int kernel);
 
 /**
+ * ikc_kernel_is_confined() - do a kernel's PCI devices reach its own memory only?
+ * @kernel: which
+ *
+ * Context: any.
+ */
+bool ikc_kernel_is_confined(unsigned int kernel);
+
+/**
  * ikc_kernel_ready() - does a kernel take packets?
  * @kernel: which
  *
@@ -421,6 +429,14 @@ void ikc_host_remove(u32 number);
  * Context: may sleep.
  */
 void ikc_host_move_bell(u32 number, u64 bell);
+
+/**
+ * ikc_host_confine() - a kernel's PCI devices reach its own memory only
+ * @number: of ikc_host_add(); it is down
+ *
+ * Context: may sleep.
+ */
+void ikc_host_confine(u32 number);
 
 /**
  * ikc_host_up() - its CPUs are about to run

@@ -44,6 +44,8 @@ enum ikc_state {
 
 /* It sees its own memory and the area only, so it can serve nobody by page transfer. */
 #define IKC_FACT_GUARDED	(1U << 0)
+/* Its PCI devices reach its own memory only, and can read or write nobody else's. */
+#define IKC_FACT_CONFINED	(1U << 1)
 
 /**
  * struct ikc_facts - what KLoader says of a kernel
