@@ -210,7 +210,7 @@ static int ioctl_pci_found(struct partition *p, void *data, struct complaint *c)
 	if (!p->kind->devices)
 		return shimos_refuse(c, -EINVAL, "'%s' shares a CPU and can have no device",
 				     p->name);
-	return ioctl_check_permission(c) ?: shimos_door_check_flags(arg->flags, 0, c) ?:
+	return ioctl_check_permission(c) ?: shimos_door_check_flags(arg->flags, SHIMOS_PCI_UNSAFE, c) ?:
 	       shimos_door_check_reserved(arg->reserved, c) ?: kloader_arch_check_devices(c) ?:
 	       passthrough_give(p, arg, c);
 }

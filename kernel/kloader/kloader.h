@@ -4,7 +4,7 @@
  * section 2.4).  This header is what its files share.
  *
  * Calls go down: ioctl.c and main.c; partition.c, resize*.c; life.c; kind_linux.c and kind_rt.c; monitor.c;
- * description.c; image.c, cmdline.c, passthrough.c, console.c; shared.c, state.c and table.c;
+ * description.c; image.c, cmdline.c, passthrough.c, console.c; confine.c, stray.c; shared.c, state.c and table.c;
  * cpus.c and memory.c.
  */
 #ifndef _KLOADER_H
@@ -162,6 +162,7 @@ struct partition_kind {
  * @ranges: its memory, the largest first
  * @passthrough: of struct passthrough
  * @passthrough_count: how many of these
+ * @confinements: of struct confinement
  * @layout: of the first range
  * @image: what it boots
  * @initrd_size: bytes; 0: there is none
@@ -233,6 +234,7 @@ struct partition {
 
 	struct list_head passthrough;
 	u32 passthrough_count;
+	struct list_head confinements;
 
 	struct layout layout;
 	struct image image;

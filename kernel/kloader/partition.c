@@ -70,6 +70,7 @@ static struct partition *partition_alloc(const struct shimos_create *arg,
 	p->more_count = arg->more_count;
 	memcpy(p->more, more, arg->more_count * sizeof(*more));
 	INIT_LIST_HEAD(&p->passthrough);
+	INIT_LIST_HEAD(&p->confinements);
 	mutex_init(&p->mutex);
 	mutex_init(&p->input_mutex);
 	init_rwsem(&p->memory_sem);

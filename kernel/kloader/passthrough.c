@@ -115,7 +115,8 @@ bool passthrough_quiesce(struct partition *p)
  * @c: what is not
  *
  * Context: may sleep; p->mutex is held.
- * Return: 0; -ENODEV: one was unplugged; -EBUSY: it would see another one.
+ * Return: 0; -ENODEV: one was unplugged; -EBUSY: it would see another one; or why the IOMMU does
+ * not let one reach the partition's memory.
  */
 int passthrough_prepare(struct partition *p, struct complaint *c)
 {
@@ -126,7 +127,7 @@ int passthrough_prepare(struct partition *p, struct complaint *c)
 			return shimos_refuse(c, -ENODEV,
 					     "the device %s of '%s' was unplugged: remove the partition and run it anew",
 					     pci_name(d->pdev), p->name);
-	return passthrough_check_buses(p, c);
+	return passthrough_check_buses(p, c) ?: confine_prepare(p, c);
 }
 
 /*
@@ -189,6 +190,7 @@ static struct pci_driver passthrough_driver = {
 	.probe		= passthrough_probe,
 	.remove		= passthrough_remove,
 	.driver		= { .suppress_bind_attrs = true },
+	.driver_managed_dma = true,	/* see confine.c */
 };
 
 /* Who has it now, to give it back to. */
@@ -262,7 +264,8 @@ static int passthrough_enter(struct passthrough *d, struct complaint *c)
 	return 0;
 }
 
-static int passthrough_take(struct partition *p, struct pci_dev *pdev, struct complaint *c)
+static int passthrough_take(struct partition *p, struct pci_dev *pdev, bool unsafe,
+			    struct complaint *c)
 {
 	struct passthrough *d = kzalloc(sizeof(*d), GFP_KERNEL);
 	int ret;
@@ -271,6 +274,7 @@ static int passthrough_take(struct partition *p, struct pci_dev *pdev, struct co
 		return -ENOMEM;
 	d->p = p;
 	d->pdev = pdev;
+	d->unsafe = unsafe;
 	ret = passthrough_bind(d, c);
 	if (ret)
 		goto free;
@@ -296,7 +300,8 @@ free:
 	return ret;
 }
 
-static int passthrough_give_locked(struct partition *p, struct pci_dev *pdev, struct complaint *c)
+static int passthrough_give_locked(struct partition *p, struct pci_dev *pdev, bool unsafe,
+				   struct complaint *c)
 {
 	const struct passthrough *other;
 	int ret;
@@ -313,8 +318,8 @@ static int passthrough_give_locked(struct partition *p, struct pci_dev *pdev, st
 		if (other->pdev == pdev)
 			return shimos_refuse(c, -EBUSY, "%s belongs to partition '%s'",
 					     pci_name(pdev), other->p->name);
-	ret = passthrough_check_device(pdev, c);
-	return ret ?: passthrough_take(p, pdev, c);
+	ret = passthrough_check_device(pdev, unsafe, c);
+	return ret ?: passthrough_take(p, pdev, unsafe, c);
 }
 
 /**
@@ -342,7 +347,7 @@ int passthrough_give(struct partition *p, const struct shimos_pci *arg,
 				     arg->segment, arg->bus, arg->device, arg->function);
 	mutex_lock(&p->mutex);
 	mutex_lock(&passthrough_mutex);
-	ret = passthrough_give_locked(p, pdev, c);
+	ret = passthrough_give_locked(p, pdev, arg->flags & SHIMOS_PCI_UNSAFE, c);
 	mutex_unlock(&passthrough_mutex);
 	mutex_unlock(&p->mutex);
 	if (ret)
@@ -371,6 +376,7 @@ void passthrough_release(struct partition *p)
 			passthrough_quiesce_one(d);
 		if (d->has_irq)
 			free_irq(d->pdev->irq, d);
+		confine_end(d);
 		passthrough_unbind(d);
 		mutex_lock(&passthrough_mutex);
 		list_del(&d->all);
@@ -407,4 +413,5 @@ int passthrough_init(void (*lost)(struct partition *p))
 void passthrough_exit(void)
 {
 	pci_unregister_driver(&passthrough_driver);
+	stray_exit();
 }

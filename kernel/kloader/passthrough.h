@@ -8,6 +8,7 @@
 
 #include <linux/pci.h>
 
+#include "confine.h"
 #include "kloader.h"
 
 /**
@@ -19,8 +20,11 @@
  * @state: of its configuration space, as it came
  * @driver: the host's that had it; "": none
  * @overridden: by the user, to that driver
+ * @unsafe: it is not confined, as its user wants it
  * @has_irq: its line is watched
  * @lost: unplugged, or the host let it go
+ * @confinement: what the IOMMU knows of it, since its partition has started; NULL: nothing
+ * @stray: what is seen of it where it goes astray
  */
 struct passthrough {
 	struct list_head link;
@@ -30,8 +34,11 @@ struct passthrough {
 	struct pci_saved_state *state;
 	char driver[32];
 	bool overridden;
+	bool unsafe;
 	bool has_irq;
 	bool lost;
+	struct confinement *confinement;
+	struct stray stray;
 };
 
 int passthrough_init(void (*lost)(struct partition *p));
@@ -61,7 +68,7 @@ static inline bool passthrough_first_of_bus(const struct passthrough *d)
 }
 
 /* passthrough_check.c */
-int passthrough_check_device(struct pci_dev *pdev, struct complaint *c);
+int passthrough_check_device(struct pci_dev *pdev, bool unsafe, struct complaint *c);
 int passthrough_check_buses(struct partition *p, struct complaint *c);
 
 #endif

@@ -4,7 +4,6 @@
  * root bus of its own and sees every function of that bus; nothing routes their
  * legacy interrupts to it, and it knows of no IOMMU.
  */
-#include <linux/iommu.h>
 
 #include "arch.h"
 #include "passthrough.h"
@@ -54,26 +53,16 @@ static int passthrough_check_bars(struct pci_dev *pdev, struct complaint *c)
 	return 0;
 }
 
-static int passthrough_check_dma(struct pci_dev *pdev, struct complaint *c)
-{
-	struct iommu_domain *domain = iommu_get_domain_for_dev(&pdev->dev);
-
-	if (domain && domain->type != IOMMU_DOMAIN_IDENTITY)
-		return shimos_refuse(c, -EOPNOTSUPP,
-				     "an IOMMU translates the addresses of %s, and a partition uses physical ones: %s",
-				     pci_name(pdev), kloader_arch_iommu_advice);
-	return 0;
-}
-
 /**
  * passthrough_check_device() - can this device be given to a partition?
  * @pdev: which
+ * @unsafe: whatever it may reach
  * @c: why not
  *
  * Context: may sleep.
  * Return: 0 or an error.
  */
-int passthrough_check_device(struct pci_dev *pdev, struct complaint *c)
+int passthrough_check_device(struct pci_dev *pdev, bool unsafe, struct complaint *c)
 {
 	int ret;
 
@@ -84,7 +73,7 @@ int passthrough_check_device(struct pci_dev *pdev, struct complaint *c)
 		return shimos_refuse(c, -EOPNOTSUPP,
 				     "%s has neither MSI nor MSI-X, and its interrupt line cannot reach a partition",
 				     pci_name(pdev));
-	ret = passthrough_check_bars(pdev, c) ?: passthrough_check_dma(pdev, c);
+	ret = passthrough_check_bars(pdev, c) ?: confine_check(pdev, unsafe, c);
 	if (ret)
 		return ret;
 	return kloader_arch_check_pci(pdev, c);

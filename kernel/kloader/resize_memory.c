@@ -11,6 +11,7 @@
 #include <shimos/ikc.h>
 
 #include "arch.h"
+#include "confine.h"
 #include "resize.h"
 
 /* What kernels take memory in: a section, or so much of a large machine's. */
@@ -69,21 +70,35 @@ static int resize_memory_refuse_unseen(struct complaint *c)
 			     RESIZE_SEEN_MS);
 }
 
+/* For its devices, too. */
+static void resize_memory_take_last_away(struct partition *p)
+{
+	confine_remove(p, &p->ranges[p->range_count - 1]);
+	resize_memory_set_last(p, 0);
+	resize_memory_publish(p);
+}
+
 static int resize_memory_append(struct partition *p, const struct shimos_range *range,
 				struct complaint *c)
 {
+	int ret = confine_add(p, range, c);
+
+	if (ret)
+		return ret;
 	resize_memory_append_range(p, range);
 	if (!resize_memory_publish(p))
 		return 0;
-	resize_memory_set_last(p, 0);
-	resize_memory_publish(p);
+	resize_memory_take_last_away(p);
 	return resize_memory_refuse_unseen(c);
 }
 
 static int resize_memory_cut_last(struct partition *p, u64 size, struct complaint *c)
 {
 	struct shimos_range whole = p->ranges[p->range_count - 1];
+	struct shimos_range cut = { whole.start + whole.size - size, size };
+	struct complaint other;
 
+	confine_remove(p, &cut);
 	resize_memory_set_last(p, whole.size - size);
 	if (!resize_memory_publish(p))
 		return 0;
@@ -92,6 +107,8 @@ static int resize_memory_cut_last(struct partition *p, u64 size, struct complain
 	else
 		resize_memory_set_last(p, whole.size);
 	resize_memory_publish(p);
+	if (confine_add(p, &cut, &other))
+		pr_warn("%s: %s\n", p->name, other.text);
 	return resize_memory_refuse_unseen(c);
 }
 
@@ -180,10 +197,8 @@ static int resize_memory_begin(struct partition *p, const struct resize_request 
 	if (ret)
 		goto unlock;
 	ret = resize_ask(p, request, c);
-	if (ret && request->what == SHIMOS_RESIZE_ADD_MEMORY) {
-		resize_memory_set_last(p, 0);
-		resize_memory_publish(p);
-	}
+	if (ret && request->what == SHIMOS_RESIZE_ADD_MEMORY)
+		resize_memory_take_last_away(p);
 unlock:
 	mutex_unlock(&p->mutex);
 	return ret;

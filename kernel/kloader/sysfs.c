@@ -39,7 +39,7 @@ static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char
 }
 static DEVICE_ATTR_RO(cpus);
 
-/* The PCI devices that it has, one a line. */
+/* The PCI devices that it has, one a line: whether they are confined, how often they went astray. */
 static ssize_t pci_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct partition *p = dev_get_drvdata(dev);
@@ -48,7 +48,9 @@ static ssize_t pci_show(struct device *dev, struct device_attribute *attr, char 
 
 	mutex_lock(&p->mutex);
 	list_for_each_entry(d, &p->passthrough, link)
-		used += sysfs_emit_at(buf, used, "%s\n", pci_name(d->pdev));
+		used += sysfs_emit_at(buf, used, "%s %s %lld\n", pci_name(d->pdev),
+				      d->unsafe ? "unsafe" : "confined",
+				      (s64)atomic64_read(&d->stray.count));
 	mutex_unlock(&p->mutex);
 	return used;
 }

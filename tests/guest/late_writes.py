@@ -10,7 +10,7 @@ import time
 
 SHIMOS_IOC_MEMORY = 1 << 30 | 16 << 16 | 0xB7 << 8 | 11
 #: Of the interface, in kernel/include/uapi/shimos_call.h.
-VERSION = 9
+VERSION = 10
 MIB = 1 << 20
 
 web = json.loads(subprocess.check_output(["shimos", "show", "web", "--json"]))

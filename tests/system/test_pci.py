@@ -13,6 +13,7 @@ from lab.devices import PciDevice
 from lab.machine import LAB_INITRD, Machine
 from lab.partition import PartitionConsole
 from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, remove, run_command, show, start, wait_state
+from lab.stage.wild import canary, identify, insmod_canary, wild_initrd
 from tests.support.tiers import REPETITION, everything, rounds
 
 #: What the tests' machine has behind PCIe ports, from bus 1 on.
@@ -96,7 +97,7 @@ def test_disk(machine: Machine, flavour: str) -> None:
     """A stock driver in the partition reads and writes with MSI-X; then the host has it again."""
     disk = disk_of(machine, DISK)
     data = fill(machine, disk, 8)
-    start(machine, flavour=flavour, more=f"--pci 0000:{DISK}")
+    start(machine, flavour=flavour, more=f"--pci 0000:{DISK},unsafe")
     assert show(machine)["pci"] == [f"0000:{DISK}"]
     assert machine.run(f"ls {disk}", check=False).status != 0, "the host has lost it"
     web = machine.partition("web")
@@ -120,7 +121,7 @@ def test_disk_of_a_guarded_one(machine: Machine) -> None:
     """It reaches its device's registers by itself: nothing is left for a read or a write."""
     disk = disk_of(machine, DISK)
     data = fill(machine, disk, 8)
-    start(machine, flavour="6.12", more=f"--pci 0000:{DISK} --guarded")
+    start(machine, flavour="6.12", more=f"--pci 0000:{DISK},unsafe --guarded")
     web = machine.partition("web")
     assert sum_of(web, "/dev/nvme0n1") == data
     exits = show(machine)["exits"]
@@ -141,7 +142,7 @@ def test_several_devices(machine: Machine) -> None:
     devices = [SLOW_DISK, DISK, NIC, NIC2]
     config = (
         f'name="web"\ncpuset="2-3"\nmemory="512M"\nkernel="{machine.vmlinuz("6.12")}"\n'
-        f'initrd="{LAB_INITRD}"\n' + "".join(f'[[pci]]\naddress="{device}"\n' for device in devices)
+        f'initrd="{LAB_INITRD}"\n' + "".join(f'[[pci]]\naddress="{device}"\nunsafe=true\n' for device in devices)
     )
     machine.put("/tmp/web.toml", config.encode())
     disks = [disk_of(machine, d) for d in (SLOW_DISK, DISK)]
@@ -162,7 +163,7 @@ def test_killed_during_io(machine: Machine) -> None:
     machine.run(f"dd if=/dev/urandom of={disk_of(machine, SLOW_DISK)} bs=1M count=16 oflag=direct")
     beginning = "dd if=%s bs=1M count=4 iflag=direct 2>/dev/null | md5sum"
     data = machine.run(beginning % disk_of(machine, SLOW_DISK)).output
-    start(machine, flavour="6.12", memory="256M", more=f"--pci {SLOW_DISK}")
+    start(machine, flavour="6.12", memory="256M", more=f"--pci {SLOW_DISK},unsafe")
     moments = random.Random(2009)
     for _ in range(rounds(5, 2)):
         with keeping_busy(machine.partition("web"), "/dev/nvme0n1"):
@@ -187,7 +188,7 @@ def test_killed_during_io(machine: Machine) -> None:
 )
 def test_ends_during_io(machine: Machine, end: str) -> None:
     """However it ends by itself, its device stops, and works again after a restart."""
-    start(machine, flavour="6.1", memory="256M", more=f"--pci {SLOW_DISK}")
+    start(machine, flavour="6.1", memory="256M", more=f"--pci {SLOW_DISK},unsafe")
     with keeping_busy(machine.partition("web"), "/dev/nvme0n1"):
         machine.partition("web").send(f"{end}\n".encode())
         wait_state(machine, "web", "stopped|crashed")
@@ -200,7 +201,7 @@ def test_ends_during_io(machine: Machine, end: str) -> None:
 
 def test_interrupt_line(machine: Machine) -> None:
     """A device that uses its line, which is the host's, is silenced; the host's interrupts go on."""
-    start(machine, flavour="6.12", more=f"--pci {DISK}")
+    start(machine, flavour="6.12", more=f"--pci {DISK},unsafe")
     web = machine.partition("web")
     # MSI-X off and the line on, behind the driver's back
     machine.run(f"setpci -s {DISK} CAP_MSIX+2.w=0:8000 COMMAND=0:400")
@@ -214,8 +215,10 @@ def test_interrupt_line(machine: Machine) -> None:
 
 def test_nobody_else_gets_it(machine: Machine) -> None:
     """While it is given, no driver of the host and no other partition can have it."""
-    start(machine, "one", "6.12", cpus="2", more=f"--pci {DISK}")
-    refused(machine, run_command(machine, "two", cpus="3", more=f"--pci {DISK}"), "'one' has it", "shimos rm one")
+    start(machine, "one", "6.12", cpus="2", more=f"--pci {DISK},unsafe")
+    refused(
+        machine, run_command(machine, "two", cpus="3", more=f"--pci {DISK},unsafe"), "'one' has it", "shimos rm one"
+    )
     machine.run(f"echo 0000:{DISK} >/sys/bus/pci/drivers/nvme/bind", check=False)
     assert "shimos-pci" in machine.run(f"readlink {sysfs(DISK)}/driver").output
     assert not machine.run("ls /sys/bus/pci/drivers/shimos-pci | grep bind", check=False).output
@@ -230,7 +233,7 @@ def test_nobody_else_gets_it(machine: Machine) -> None:
 
 def test_unplugged(machine: Machine) -> None:
     """A device that goes takes the partition with it, and cannot be started again without."""
-    start(machine, flavour="6.12", more=f"--pci {DISK}")
+    start(machine, flavour="6.12", more=f"--pci {DISK},unsafe")
     machine.run(f"echo 1 >{sysfs(DISK)}/remove")
     assert show(machine)["state"] == "stopped"
     refused(machine, "shimos restart web", "unplugged", DISK)
@@ -243,7 +246,7 @@ def test_unplugged(machine: Machine) -> None:
 
 def test_back_after_a_failed_run(machine: Machine) -> None:
     """A run that fails or is interrupted leaves the device with the host."""
-    more = f"--kernel {machine.vmlinuz('6.12')} --pci {DISK}"
+    more = f"--kernel {machine.vmlinuz('6.12')} --pci {DISK},unsafe"
     refused(machine, run_command(machine, memory="64M", more=more), "memory")
     disk_of(machine, DISK)
     for delay in (0.5, 1, 1.5, 2) if everything() else (0.5, 1.5):
@@ -256,8 +259,23 @@ def test_back_after_a_failed_run(machine: Machine) -> None:
     disk_of(machine, DISK)
 
 
+def test_unsafe(machine: Machine) -> None:
+    """No IOMMU keeps it: it can be given as that only, and reaches what is the host's."""
+    refused(machine, run_command(machine, more=f"--pci {DISK}"), "no IOMMU", f"--pci 0000:{DISK},unsafe")
+    insmod_canary(machine)
+    victim, wrong = canary(machine)
+    assert wrong == 0
+    start(machine, flavour="6.12", more=f"--pci {DISK},unsafe --initrd {wild_initrd(machine, '6.12')}")
+    assert "can write to all memory of this machine" in machine.run("shimos show web").output
+    assert identify(machine.partition("web"), f"0001:{DISK}", victim) == {"status": 0}
+    assert canary(machine)[1] > 0
+    machine.release_consoles()
+    remove(machine)
+    machine.run("rmmod shimos_canary")
+
+
 def pci_refused(machine: Machine, devices: list[str], *words: str) -> None:
-    options = " ".join(f"--pci {d}" for d in devices)
+    options = " ".join(f"--pci {d},unsafe" for d in devices)
     refused(machine, run_command(machine, more=options), *words)
 
 
@@ -313,9 +331,11 @@ def test_translating_iommu() -> None:
         pci_refused(machine, [SLOW_DISK], "IOMMU", "iommu=pt")
         machine.assert_dmesg_clean()
     with Machine(cmdline="intel_iommu=on iommu=pt", pci=devices, extra=iommu) as machine:
-        data = fill(machine, disk_of(machine, SLOW_DISK), 4)
-        start(machine, flavour="6.12", more=f"--pci {SLOW_DISK}")
-        assert sum_of(machine.partition("web"), "/dev/nvme0n1") == data
-        machine.release_consoles()
-        remove(machine)
+        for word, confined in (("", True), (",unsafe", False)):
+            data = fill(machine, disk_of(machine, SLOW_DISK), 4)
+            start(machine, flavour="6.12", more=f"--pci {SLOW_DISK}{word}")
+            assert sum_of(machine.partition("web"), "/dev/nvme0n1") == data
+            assert [d["confined"] for d in show(machine)["pci_devices"]] == [confined]
+            machine.release_consoles()
+            remove(machine)
         machine.assert_dmesg_clean()

@@ -11,6 +11,7 @@
 #include <linux/eventfd.h>
 #include <linux/file.h>
 #include <linux/hrtimer.h>
+#include <linux/iommu.h>
 #include <linux/irq.h>
 #include <linux/kmsg_dump.h>
 #include <linux/memremap.h>
@@ -46,6 +47,21 @@ typedef size_t compat_tty_size;
 #define compat_eventfd_signal(eventfd)	eventfd_signal(eventfd, 1)
 #else
 #define compat_eventfd_signal(eventfd)	eventfd_signal(eventfd)
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define compat_iommu_map(domain, iova, addr, size, prot) \
+	iommu_map(domain, iova, addr, size, prot)
+#else
+#define compat_iommu_map(domain, iova, addr, size, prot) \
+	iommu_map(domain, iova, addr, size, prot, GFP_KERNEL)
+#endif
+
+/* of a bus, not of a device, before 6.11; NULL, or an error as a pointer */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define compat_iommu_domain_alloc(dev)	iommu_domain_alloc((dev)->bus)
+#else
+#define compat_iommu_domain_alloc(dev)	iommu_paging_domain_alloc(dev)
 #endif
 
 /* what a driver says of its virtqueues became one array of structures in 6.11 */

@@ -13,7 +13,7 @@
 
 #include <linux/types.h>
 
-#define SHIMOS_ABI_VERSION	9
+#define SHIMOS_ABI_VERSION	10
 #define SHIMOS_ERROR_LEN	512	/* with the final NUL */
 
 /**

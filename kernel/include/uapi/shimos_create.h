@@ -96,6 +96,9 @@ struct shimos_create {
 	__u32 reserved;
 };
 
+/* Of a device that is given: what it may reach is not confined to its partition's memory. */
+#define SHIMOS_PCI_UNSAFE	(1U << 0)
+
 /**
  * struct shimos_pci - SHIMOS_IOC_PCI: give a PCIe device to a partition that has no kernel yet
  * @hdr: of the argument
@@ -105,8 +108,9 @@ struct shimos_create {
  * @device: on that bus
  * @function: of that device
  * @reserved: 0
- * @flags: none defined
+ * @flags: SHIMOS_PCI_*
  *
+ * An IOMMU confines it, unless it shall be unsafe; without one it must.
  * It leaves its driver, and comes back to it when the partition is destroyed.
  */
 struct shimos_pci {

@@ -260,6 +260,7 @@ fn the_structures_match_the_c_header() {
     check.value("SHIMOS_CREATE_GUARDED", CREATE_GUARDED.into());
     check.value("SHIMOS_START_NO_AGENT", START_NO_AGENT.into());
     check.value("SHIMOS_STATUS_NEXT", STATUS_NEXT.into());
+    check.value("SHIMOS_PCI_UNSAFE", PCI_UNSAFE.into());
     check.value("SHIMOS_RESIZE_ADD_CPU", RESIZE_ADD_CPU.into());
     check.value("SHIMOS_RESIZE_REMOVE_CPU", RESIZE_REMOVE_CPU.into());
     check.value("SHIMOS_KIND_LINUX", KIND_LINUX.into());

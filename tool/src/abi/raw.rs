@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::errno::Errno;
 
-pub const ABI_VERSION: u32 = 9;
+pub const ABI_VERSION: u32 = 10;
 pub const NAME_LEN: usize = 32;
 pub const CMDLINE_LEN: usize = 1536;
 pub const ERROR_LEN: usize = 512;
@@ -268,6 +268,9 @@ pub struct RtLatency {
     pub buckets: [u32; RT_LATENCY_BUCKETS],
     pub reserved2: u32,
 }
+
+/// Of a device that is given: no IOMMU need confine it.
+pub const PCI_UNSAFE: u32 = 1;
 
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -124,8 +124,11 @@ pub struct Run {
     pub share: Share,
 
     /// A PCIe device to give it whole, as lspci -D shows it; repeat for more (x86-64 only)
-    #[arg(long, value_name = "ADDRESS", value_parser = pci_address::parse, add = names::pci_devices())]
-    pub pci: Vec<pci_address::Address>,
+    ///
+    /// An IOMMU keeps it to the partition's memory.
+    /// Without one it is given only as ADDRESS,unsafe: it can then write to all memory of the machine.
+    #[arg(long, value_name = "ADDRESS[,unsafe]", value_parser = pci_address::given, add = names::pci_devices())]
+    pub pci: Vec<pci_address::Given>,
 
     /// Do not put the agent into the initrd: no console, no orderly stop, weaker containment
     #[arg(long)]

@@ -135,7 +135,7 @@ fn make_room(device: &dyn Device, name: &str, replace: bool) -> Result<()> {
 fn create_and_load(
     device: &dyn Device,
     request: &CreateRequest,
-    pci: &[pci_address::Address],
+    pci: &[pci_address::Given],
     images: &Images,
     sharing: Option<&Sharing>,
 ) -> Result<(u32, Vec<devices::Status>)> {
@@ -151,10 +151,11 @@ fn create_and_load(
         .during(|| device.create(request))
         .or_refuse(format_args!("cannot create '{name}'"))?;
     let loaded = interrupt::check().and_then(|()| {
-        for address in pci {
+        for given in pci {
+            let address = given.address;
             progress.say(format!("{name}: taking PCI device {address}"));
             progress
-                .during(|| device.give_pci(id, *address))
+                .during(|| device.give_pci(id, *given))
                 .or_refuse(format_args!("cannot give PCI device {address} to '{name}'"))?;
             interrupt::check()?;
         }

@@ -66,6 +66,8 @@ struct Json<'a> {
     devices: Vec<&'a devices::Status>,
     /// The devices that it has whole.
     pci: Vec<String>,
+    /// The same, and what an IOMMU does about them.
+    pci_devices: Vec<pci::given::Device>,
     queues: Vec<QueueJson>,
     /// The shared area; null: there is none.
     ikc: Option<AreaJson>,
@@ -94,8 +96,21 @@ fn json<'a>(
         watched_by: watched_by.collect(),
         devices: its.collect(),
         pci: pci::given::to(Path::new("/"), &status.name),
+        pci_devices: pci::given::all(Path::new("/"), &status.name),
         queues: view.map_or_else(Vec::new, |view| view.json_of(&status.name)),
         ikc: view.map(View::area_json),
+    }
+}
+
+/// A device that it has whole, and what an IOMMU does about it.
+fn whole(device: &pci::given::Device) -> String {
+    let address = &device.address;
+    match (device.confined, device.strays) {
+        (false, _) => format!("{address}, can write to all memory of this machine (unsafe)"),
+        (true, 0) => format!("{address}, confined by the IOMMU"),
+        (true, n) => {
+            format!("{address}, confined by the IOMMU, which has refused it {n} times to go astray")
+        }
     }
 }
 
@@ -218,11 +233,8 @@ fn text(s: &Status, watchers: &[&Status]) -> String {
             format!("{:#x}-{:#x}", range.start, range.end().saturating_sub(1)),
         );
     }
-    for (i, device) in pci::given::to(Path::new("/"), &s.name)
-        .into_iter()
-        .enumerate()
-    {
-        row(if i == 0 { "pci" } else { "" }, device);
+    for (i, device) in pci::given::all(Path::new("/"), &s.name).iter().enumerate() {
+        row(if i == 0 { "pci" } else { "" }, whole(device));
     }
     if s.kind == Kind::Rt && s.kernel_bytes != 0 {
         row("program size", size::show(s.kernel_bytes));

@@ -82,7 +82,7 @@ impl Config {
     }
 
     /// Return the PCI devices; an error names the one that is wrong.
-    pub fn pci(&self) -> Result<Vec<pci_address::Address>> {
+    pub fn pci(&self) -> Result<Vec<pci_address::Given>> {
         specs("pci", &self.pci, tables::Pci::spec)
     }
 }
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(config.nets().unwrap().len(), 1);
         assert_eq!(
             config.pci(),
-            Ok(vec![pci_address::parse("01:00.0").unwrap()])
+            Ok(vec![pci_address::given("01:00.0").unwrap()])
         );
         assert_eq!(parse("").unwrap(), Config::default());
         assert!(Config::default().disks().unwrap().is_empty());

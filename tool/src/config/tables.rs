@@ -87,12 +87,17 @@ impl Net {
 #[serde(deny_unknown_fields)]
 pub struct Pci {
     address: String,
+    #[serde(rename = "unsafe", default)]
+    is_unsafe: bool,
 }
 
 impl Pci {
-    /// Return the device's address; the error says what is wrong with it.
-    pub fn spec(&self) -> Result<pci_address::Address, String> {
-        pci_address::parse(&self.address)
+    /// Return what to give; the error says what is wrong with it.
+    pub fn spec(&self) -> Result<pci_address::Given, String> {
+        Ok(pci_address::Given {
+            address: pci_address::parse(&self.address)?,
+            is_unsafe: self.is_unsafe,
+        })
     }
 }
 
@@ -121,7 +126,9 @@ mod tests {
         assert_eq!(net(table), spec::net(option));
         assert_eq!(net("p2p = true"), spec::net("p2p"));
         let pci = toml::from_str::<Pci>("address = '01:00.0'").unwrap();
-        assert_eq!(pci.spec(), pci_address::parse("01:00.0"));
+        assert_eq!(pci.spec(), pci_address::given("01:00.0"));
+        let pci = toml::from_str::<Pci>("address = '01:00.0'\nunsafe = true").unwrap();
+        assert_eq!(pci.spec(), pci_address::given("01:00.0,unsafe"));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::partition::{
     Kind, Platform, Range, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
 };
 use crate::ui::refusal::{Outcome, Refusal};
-use crate::units::pci_address::Address;
+use crate::units::pci_address::Given;
 
 /// KLoader's device.
 pub const PATH: &str = "/dev/shimos";
@@ -280,13 +280,17 @@ impl Device for KLoader {
         Ok(raw.id)
     }
 
-    fn give_pci(&self, id: u32, address: Address) -> Outcome<()> {
+    fn give_pci(&self, id: u32, given: Given) -> Outcome<()> {
+        let address = given.address;
         let mut raw = abi::Pci::new();
         raw.id = id;
         raw.segment = address.segment.into();
         raw.bus = address.bus;
         raw.device = address.device;
         raw.function = address.function;
+        if given.is_unsafe {
+            raw.flags = abi::PCI_UNSAFE;
+        }
         abi::pci(&self.file, &raw).map_err(|e| self.refusal(e))
     }
 

@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::ui::refusal::{Module, Outcome};
 use crate::units::budget::Budget;
 use crate::units::cpulist;
-use crate::units::pci_address::Address;
+use crate::units::pci_address::Given;
 pub use again::{OnChange, OnReboot};
 pub use host::{HostCpu, HostPolicy};
 pub use platform::{Conduit, Description, Platform};
@@ -280,7 +280,7 @@ pub trait Device {
     /// Take CPUs and memory; the number of the new partition, never reused.
     fn create(&self, request: &CreateRequest) -> Outcome<u32>;
     /// Take a PCI device from the host; before the kernel is loaded.
-    fn give_pci(&self, id: u32, address: Address) -> Outcome<()>;
+    fn give_pci(&self, id: u32, given: Given) -> Outcome<()>;
     /// Load a partition's kernel, initrd and command line.
     fn load(&self, id: u32, kernel: &File, initrd: Option<&File>, cmdline: &str) -> Outcome<()>;
     /// Ask what the description of a loaded partition's platform must say.

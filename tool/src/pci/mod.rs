@@ -10,15 +10,15 @@ use std::path::Path;
 
 use crate::arch::{Architecture, NATIVE};
 use crate::error::{Error, Result};
-use crate::units::pci_address::Address;
+use crate::units::pci_address::{Address, Given};
 
 /// Check that nothing speaks against giving all of these to one partition.
-pub fn check(root: &Path, devices: &[Address]) -> Result<()> {
+pub fn check(root: &Path, devices: &[Given]) -> Result<()> {
     check_here(NATIVE, devices)?;
     preflight::check(root, devices)
 }
 
-fn check_here(architecture: &Architecture, devices: &[Address]) -> Result<()> {
+fn check_here(architecture: &Architecture, devices: &[Given]) -> Result<()> {
     match architecture.without.pci {
         Some(why) if !devices.is_empty() => Err(Error::new(format!(
             "no PCIe device can be given to a partition on {}: {why}",
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn where_there_are_none() {
-        let one = [pci_address::parse("01:00.0").unwrap()];
+        let one = [pci_address::given("01:00.0").unwrap()];
         assert_eq!(check_here(&X86_64, &one), Ok(()));
         assert_eq!(check_here(&AARCH64, &[]), Ok(()));
         insta::assert_snapshot!(failures([("arm64", check_here(&AARCH64, &one))]));

@@ -6,27 +6,33 @@ use std::path::{Path, PathBuf};
 
 use super::{given, in_use};
 use crate::error::{Error, Result};
-use crate::units::pci_address::{self, Address};
+use crate::units::pci_address::{self, Address, Given};
 
 const DRIVER: &str = "shimos-pci";
 const MSI: u8 = 0x05;
 const MSI_X: u8 = 0x11;
 
 /// Check that nothing speaks against giving all of these to one partition.
-pub fn check(root: &Path, devices: &[Address]) -> Result<()> {
-    for (i, device) in devices.iter().enumerate() {
-        if devices.iter().take(i).any(|other| other == device) {
+pub fn check(root: &Path, devices: &[Given]) -> Result<()> {
+    let addresses: Vec<Address> = devices.iter().map(|given| given.address).collect();
+    for (i, given) in devices.iter().enumerate() {
+        let address = given.address;
+        if addresses.iter().take(i).any(|other| *other == address) {
             return Err(Error::new(format!(
-                "PCI device {device} is in the list twice"
+                "PCI device {address} is in the list twice"
             )));
         }
-        let function = Function::find(root, *device)?;
+        let function = Function::find(root, address)?;
         function.kind()?;
-        in_use::check(root, *device, &function.directory)?;
-        function.place(devices)?;
+        in_use::check(root, address, &function.directory)?;
+        function.place(&addresses)?;
         function.interrupts()?;
         function.configuration(root)?;
-        function.dma()?;
+        if given.is_unsafe {
+            function.addresses()?;
+        } else {
+            function.confinement(&addresses)?;
+        }
     }
     Ok(())
 }
@@ -39,10 +45,18 @@ pub fn candidates(root: &Path) -> Vec<Address> {
     let mut found: Vec<Address> = list
         .flatten()
         .filter_map(|entry| pci_address::parse(&entry.file_name().to_string_lossy()).ok())
-        .filter(|device| check(root, &[*device]).is_ok())
+        .filter(|address| could_be_given(root, *address))
         .collect();
     found.sort();
     found
+}
+
+/// Confined, or without.
+fn could_be_given(root: &Path, address: Address) -> bool {
+    [false, true].into_iter().any(|is_unsafe| {
+        let given = Given { address, is_unsafe };
+        check(root, &[given]).is_ok()
+    })
 }
 
 /// A device as sysfs shows it.
@@ -183,13 +197,59 @@ impl Function {
             .hint("look for MMCONFIG, ECAM or PCIe configuration in the firmware's setup"))
     }
 
+    /// An IOMMU can keep it to the partition's memory, and it alone.
+    fn confinement(&self, devices: &[Address]) -> Result<()> {
+        let address = self.address;
+        if self.read("iommu_group/type").is_empty() {
+            return Err(self
+                .refuse("no IOMMU keeps it from the memory of others")
+                .hint(format!(
+                    "switch the IOMMU on in the firmware's setup, and, for Intel's, add intel_iommu=on to GRUB_CMDLINE_LINUX in /etc/default/grub; or give it all the same: --pci {address},unsafe"
+                )));
+        }
+        let strangers: Vec<String> = self
+            .group()
+            .into_iter()
+            .filter(|other| !devices.contains(other))
+            .map(|other| other.to_string())
+            .collect();
+        if strangers.is_empty() {
+            return Ok(());
+        }
+        Err(self
+            .refuse(&format!(
+                "the IOMMU cannot tell it from {}",
+                strangers.join(", ")
+            ))
+            .hint(format!(
+                "use a slot whose port separates its devices (ACS), or give it all the same: --pci {address},unsafe"
+            )))
+    }
+
+    /// All that the IOMMU takes for one device, but for the bridges, which have no memory to go to.
+    fn group(&self) -> Vec<Address> {
+        let devices = self.directory.join("iommu_group/devices");
+        let mut found: Vec<Address> = fs::read_dir(&devices)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| {
+                let class = fs::read_to_string(entry.path().join("class")).unwrap_or_default();
+                !class.starts_with("0x0604")
+            })
+            .filter_map(|entry| pci_address::parse(&entry.file_name().to_string_lossy()).ok())
+            .collect();
+        found.sort();
+        found
+    }
+
     /// A partition hands the device physical addresses.
-    fn dma(&self) -> Result<()> {
+    fn addresses(&self) -> Result<()> {
         match self.read("iommu_group/type").as_str() {
             "" | "identity" => Ok(()),
             kind => Err(self
                 .refuse(&format!("an IOMMU translates its addresses (mode {kind}), and a partition uses physical ones"))
-                .hint("add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub && reboot")),
+                .hint("give it without 'unsafe'; or add iommu=pt to GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub && reboot")),
         }
     }
 }
@@ -232,7 +292,16 @@ mod tests {
     use crate::units::pci_address::parse;
 
     fn given(tree: &Tree, devices: &[&str]) -> Result<()> {
-        let devices: Vec<Address> = devices.iter().map(|d| parse(d).unwrap()).collect();
+        let unsafely = |d: &&str| pci_address::given(&format!("{d},unsafe")).unwrap();
+        let devices: Vec<Given> = devices.iter().map(unsafely).collect();
+        check(tree.root(), &devices)
+    }
+
+    fn confined(tree: &Tree, devices: &[&str]) -> Result<()> {
+        let devices: Vec<Given> = devices
+            .iter()
+            .map(|d| pci_address::given(d).unwrap())
+            .collect();
         check(tree.root(), &devices)
     }
 
@@ -324,6 +393,45 @@ mod tests {
             ("no MSI", no_interrupts),
             ("behind an IOMMU", translated),
             ("no table", given(&tree, &["01:00.0"])),
+        ]);
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn kept_by_an_iommu() {
+        let tree = Tree::new();
+        tree.endpoint("0000:01:00.0", "0x020000");
+        tree.endpoint("0000:01:00.1", "0x020000");
+        let both = ["01:00.0", "01:00.1"];
+        let none = confined(&tree, &both);
+        for address in both {
+            tree.write(&format!("0000:{address}"), "iommu_group/type", "DMA-FQ\n");
+            for member in both
+                .map(|a| format!("0000:{a}"))
+                .iter()
+                .chain([&"0000:00:01.0".to_string()])
+            {
+                let class = if member.contains("00:01") {
+                    "0x060400"
+                } else {
+                    "0x020000"
+                };
+                tree.write(
+                    &format!("0000:{address}"),
+                    &format!("iommu_group/devices/{member}/class"),
+                    class,
+                );
+            }
+        }
+        assert_eq!(confined(&tree, &both), Ok(()));
+        tree.write(
+            "0000:01:00.0",
+            "iommu_group/devices/0000:02:00.0/class",
+            "0x010802",
+        );
+        let text = failures([
+            ("there is none", none),
+            ("with a stranger", confined(&tree, &both)),
         ]);
         insta::assert_snapshot!(text);
     }

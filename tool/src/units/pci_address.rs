@@ -21,6 +21,40 @@ impl fmt::Display for Address {
     }
 }
 
+/// A function that a partition is to have whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Given {
+    pub address: Address,
+    /// No IOMMU need keep it to its partition's memory.
+    pub is_unsafe: bool,
+}
+
+impl fmt::Display for Given {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = if self.is_unsafe { ",unsafe" } else { "" };
+        write!(f, "{}{word}", self.address)
+    }
+}
+
+/// Read which function to give, for clap: an address, and perhaps `,unsafe` behind it.
+pub fn given(text: &str) -> Result<Given, String> {
+    let (address, word) = text.split_once(',').unwrap_or((text, ""));
+    let address = parse(address)?;
+    match word {
+        "" if !text.ends_with(',') => Ok(Given {
+            address,
+            is_unsafe: false,
+        }),
+        "unsafe" => Ok(Given {
+            address,
+            is_unsafe: true,
+        }),
+        _ => Err(format!(
+            "{word:?} behind a PCI address means nothing; {address},unsafe gives it without an IOMMU"
+        )),
+    }
+}
+
 /// Read an address, for clap and files: `0000:01:00.0`, or without the segment.
 pub fn parse(text: &str) -> Result<Address, String> {
     address(text)
@@ -51,6 +85,20 @@ fn hex(text: &str, most: usize) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn with_or_without_an_iommu() {
+        let read = |text| given(text).map(|given| given.to_string());
+        assert_eq!(read("01:00.0"), Ok("0000:01:00.0".into()));
+        assert_eq!(read("01:00.0,unsafe"), Ok("0000:01:00.0,unsafe".into()));
+        for bad in ["01:00.0,", "01:00.0,safe", "01:00.0,unsafe,unsafe"] {
+            assert!(
+                read(bad).unwrap_err().contains("0000:01:00.0,unsafe"),
+                "{bad}"
+            );
+        }
+        assert!(read("eth0,unsafe").unwrap_err().contains("lspci"));
+    }
 
     #[test]
     fn addresses() {

@@ -13,6 +13,19 @@
 
 const char kloader_arch_iommu_advice[] =
 	"boot the host with iommu.passthrough=1";
+const char kloader_arch_iommu_on[] =
+	"switch it on in the firmware's setup";
+
+/* Their drivers tell who owns the domain. */
+bool kloader_arch_is_iommu_fault(const char *text, size_t len)
+{
+	return false;
+}
+
+bool kloader_arch_read_iommu_fault(const char *line, u16 *requester, u64 *addr)
+{
+	return false;
+}
 
 /* What a device tree begins with, and where it says how long it is; both big-endian. */
 #define ARM64_TREE_MAGIC	0xd00dfeed

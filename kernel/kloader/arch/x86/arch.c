@@ -25,6 +25,8 @@ static u16 x86_host_elcr;
 
 const char kloader_arch_iommu_advice[] =
 	"add iommu=pt to " X86_CMDLINE_ADVICE;
+const char kloader_arch_iommu_on[] =
+	"switch it on in the firmware's setup, and, for Intel's, add intel_iommu=on to " X86_CMDLINE_ADVICE;
 
 /* A partition cannot calibrate its clock: it is told the host's, for good. */
 static int x86_check_tsc(struct complaint *c)

@@ -34,7 +34,7 @@ pub struct Wish {
     pub initrd: Option<PathBuf>,
     pub cmdline: String,
     pub on_reboot: OnReboot,
-    pub pci: Vec<pci_address::Address>,
+    pub pci: Vec<pci_address::Given>,
     pub with_agent: bool,
     pub wanted: Wanted,
 }
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!((w.kind, w.cpus), (Kind::Linux, Cpus::List(vec![3])));
         assert_eq!(w.on_reboot, OnReboot::Restart);
         assert_eq!(w.cmdline, "quiet");
-        assert_eq!(w.pci, [pci_address::parse("0000:01:00.0").unwrap()]);
+        assert_eq!(w.pci, [pci_address::given("0000:01:00.0").unwrap()]);
         let w = wish(&format!("--file {path} --pci 02:00.0 --pci 02:00.1")).unwrap();
         assert_eq!(w.pci.len(), 2);
         assert_eq!(wish(&format!("web --file {path}")).unwrap().name, "web");

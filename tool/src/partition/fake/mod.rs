@@ -13,7 +13,7 @@ use crate::partition::{
     Platform, RtCheck, RtLatency, RtStatus, RtVector, RtVectors, State, Status,
 };
 use crate::ui::refusal::Outcome;
-use crate::units::pci_address::Address;
+use crate::units::pci_address::Given;
 pub use samples::{platform, rt_status, status};
 
 /// How the partitions behave.
@@ -187,7 +187,7 @@ impl Device for Fake {
         Ok(id)
     }
 
-    fn give_pci(&self, id: u32, _: Address) -> Outcome<()> {
+    fn give_pci(&self, id: u32, _: Given) -> Outcome<()> {
         self.change(id, |_| Ok(()))
     }
 
