@@ -12,6 +12,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <shimos/ikc_host.h>
 
 #include "local.h"
 

@@ -8,7 +8,7 @@
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <shimos/compat.h>
-#include <shimos/ikc.h>
+#include <shimos/ikc_host.h>
 
 #include "arch.h"
 #include "passthrough.h"

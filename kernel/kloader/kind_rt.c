@@ -13,7 +13,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <asm/tsc.h>
-#include <shimos/ikc.h>
+#include <shimos/ikc_host.h>
 #include <shimos/layer_abi.h>
 #include <shimos/spumone.h>
 #include <uapi/shimos_ikc.h>

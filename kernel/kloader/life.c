@@ -12,7 +12,7 @@
 #include <linux/sched/signal.h>
 #include <linux/smp.h>
 #include <shimos/compat.h>
-#include <shimos/ikc.h>
+#include <shimos/ikc_host.h>
 
 #include "kloader.h"
 #include "passthrough.h"

@@ -3,7 +3,7 @@
 #include <linux/module.h>
 #include <linux/reboot.h>
 #include <linux/suspend.h>
-#include <shimos/ikc.h>
+#include <shimos/ikc_host.h>
 
 #include "arch.h"
 #include "passthrough.h"

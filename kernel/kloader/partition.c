@@ -4,7 +4,7 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <shimos/ikc.h>
+#include <shimos/ikc_host.h>
 
 #include "kloader.h"
 #include "passthrough.h"

@@ -8,7 +8,7 @@
  */
 #include <linux/log2.h>
 #include <linux/sizes.h>
-#include <shimos/ikc.h>
+#include <shimos/ikc_host.h>
 
 #include "arch.h"
 #include "confine.h"

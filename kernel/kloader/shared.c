@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What KLoader writes to the area shared with a partition's agent, and reads there as text. */
 #include <linux/ctype.h>
-#include <shimos/ikc.h>
+#include <shimos/ikc_host.h>
 
 #include "kloader.h"
 

@@ -8,6 +8,7 @@ mod field;
 mod host;
 pub mod kml;
 pub mod loops;
+mod pci;
 mod platform;
 mod raw;
 mod resize;
@@ -16,6 +17,7 @@ mod signals;
 
 pub use field::text;
 pub use host::*;
+pub use pci::*;
 pub use platform::*;
 pub use raw::*;
 pub use resize::*;

@@ -269,22 +269,6 @@ pub struct RtLatency {
     pub reserved2: u32,
 }
 
-/// Of a device that is given: no IOMMU need confine it.
-pub const PCI_UNSAFE: u32 = 1;
-
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Pci {
-    pub hdr: Header,
-    pub id: u32,
-    pub segment: u32,
-    pub bus: u8,
-    pub device: u8,
-    pub function: u8,
-    pub reserved: u8,
-    pub flags: u32,
-}
-
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Wait {
@@ -322,8 +306,6 @@ unsafe impl Argument for RtCheck {}
 unsafe impl Argument for RtPriority {}
 // SAFETY: as above; its other structures hold nothing else.
 unsafe impl Argument for RtVectors {}
-// SAFETY: as above.
-unsafe impl Argument for Pci {}
 
 mod ioctl {
     use super::*;
@@ -340,7 +322,6 @@ mod ioctl {
     nix::ioctl_readwrite!(wait, MAGIC, 9, Wait);
     nix::ioctl_write_ptr!(console, MAGIC, 10, Target);
     nix::ioctl_write_ptr!(memory, MAGIC, 11, Target);
-    nix::ioctl_write_ptr!(pci, MAGIC, 12, Pci);
     nix::ioctl_readwrite!(rt, MAGIC, 13, RtStatus);
     nix::ioctl_readwrite!(rt_latency, MAGIC, 14, RtLatency);
     nix::ioctl_write_ptr!(rt_move, MAGIC, 15, RtMove);
@@ -421,12 +402,6 @@ pub fn target(device: &File, call: TargetCall, id: u32, flags: u32) -> Result<()
         }
     }
     .map(drop)
-}
-
-/// Give a partition a PCIe device; it comes back when the partition is destroyed.
-pub fn pci(device: &File, argument: &Pci) -> Result<(), Errno> {
-    // SAFETY: see info().
-    unsafe { ioctl::pci(device.as_raw_fd(), argument) }.map(drop)
 }
 
 /// Ask about a partition, or with the flag for it about the next one.
