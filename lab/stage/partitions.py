@@ -60,6 +60,12 @@ def wait_value(machine: Machine, path: str, values: str, timeout: float = 30) ->
     machine.run(f"{WAIT_FOR} -t {timeout} value '{values}' {path}", timeout=timeout + 30)
 
 
+def wait_silent(machine: Machine, name: str, ns: int) -> None:
+    """Wait until the partition's kernel has said nothing for so long."""
+    silent = f"""shimos show {name} --json | sed -n 's/.*"silent_ns": *\\([0-9]*\\).*/\\1/p'"""
+    machine.run(f"until [ $({silent}) -ge {ns} ]; do sleep 0.2; done", timeout=60)
+
+
 def remove(machine: Machine, name: str = "web") -> None:
     """Give everything back, whatever state it is in."""
     machine.run(f"shimos rm --force {name}", timeout=60)

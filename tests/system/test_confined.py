@@ -8,10 +8,10 @@ import pytest
 
 from lab.devices import PciDevice
 from lab.machine import Machine
-from lab.partition import PartitionConsole
+from lab.stage.canary import canary, insmod_canary
 from lab.stage.disks import stock_module
+from lab.stage.nvme import disk_of, identify, wild_initrd
 from lab.stage.partitions import Resources, initrd_with, refused, remove, run_command, show, start
-from lab.stage.wild import canary, identify, insmod_canary, wild_initrd
 from tests.support.tiers import REPETITION, rounds
 
 DEVICES = (
@@ -27,12 +27,6 @@ INTEL = ("-device", "intel-iommu,intremap=off")
 IN_WEB = "0001:{}"
 
 pytestmark = pytest.mark.machine(cmdline="intel_iommu=on", pci=DEVICES, extra=INTEL)
-
-
-def disk_of(shell: Machine | PartitionConsole, device: str) -> str:
-    """Return the first disk's name, by the directory of its device."""
-    found = shell.run(f"until ls -d {device}/nvme/nvme*/nvme*n1 2>/dev/null; do sleep 0.05; done", timeout=20).lines[0]
-    return f"/dev/{found.rpartition('/')[2]}"
 
 
 def of_show(machine: Machine) -> dict[str, tuple[bool, int]]:
@@ -64,15 +58,16 @@ def test_it_works_and_goes_astray(fresh_machine: Machine, flavour: str) -> None:
     machine = fresh_machine
     before = Resources(machine)
     insmod_canary(machine)
-    victim, wrong = canary(machine)
-    assert wrong == 0
-    disk = disk_of(machine, f"/sys/bus/pci/devices/0000:{DISK}")
+    untouched = canary(machine)
+    assert untouched["wrong"] == "0"
+    victim = f"0x{untouched['address']}"
+    disk = disk_of(machine, f"0000:{DISK}")
     machine.run(f"dd if=/dev/urandom of={disk} bs=1M count=8 oflag=direct")
     data = machine.run(f"dd if={disk} bs=1M iflag=direct 2>/dev/null | md5sum").output
     options = f"--pci {DISK} --pci {WILD} --initrd {wild_initrd(machine, flavour)}"
     start(machine, flavour=flavour, memory="384M", more=options)
     web = machine.partition("web")
-    its = disk_of(web, f"/sys/bus/pci/devices/{IN_WEB.format(DISK)}")
+    its = disk_of(web, IN_WEB.format(DISK))
     read = f"dd if={its} bs=1M iflag=direct 2>/dev/null | md5sum"
     assert web.run(read).output == data
     web.run(f"dd if=/dev/urandom of={its} bs=1M count=32 oflag=direct")
@@ -82,7 +77,7 @@ def test_it_works_and_goes_astray(fresh_machine: Machine, flavour: str) -> None:
     # the emulated device believes that all was well
     identify(web, IN_WEB.format(WILD), victim)
     wait_for_stop(machine, victim)
-    assert canary(machine) == (victim, 0)
+    assert canary(machine) == untouched
     strays = of_show(machine)[WILD][1]
     assert strays >= 1
     # it is stopped, and the other one is not
@@ -103,13 +98,13 @@ def test_it_works_and_goes_astray(fresh_machine: Machine, flavour: str) -> None:
         assert identify(web, IN_WEB.format(WILD), "own") == {"status": 0, "arrived": 1}
         identify(web, IN_WEB.format(WILD), victim)
         wait_for_stop(machine, victim)
-        assert canary(machine) == (victim, 0)
+        assert canary(machine) == untouched
         machine.run("dmesg -C")
         web.close()
     assert of_show(machine)[WILD][1] > strays
     remove(machine)
     machine.run("rmmod shimos_canary")
-    assert disk_of(machine, f"/sys/bus/pci/devices/0000:{DISK}") == disk
+    assert disk_of(machine, f"0000:{DISK}") == disk
     before.assert_back()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from lab.machine import Machine
+from lab.stage.canary import canary, insmod_canary
 from lab.stage.partitions import Resources, initrd_with, remove, show, start
 from tests.support.tiers import REPETITION, rounds
 from tests.support.timing import soon
@@ -54,7 +55,7 @@ def prepare(machine: Machine) -> None:
     machine.run("modprobe brd rd_nr=4 rd_size=16384; modprobe shimos_backend")
     machine.run("for n in 0 1 2 3; do head -c 16M /dev/urandom >/dev/ram$n; done; md5sum /dev/ram[123] >/tmp/sums")
     Resources(machine).keep()
-    machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/shimos_canary.ko")
+    insmod_canary(machine)
     initrd = initrd_with(machine, "6.1", {"/hostile.ko": "shimos_hostile_user.ko"})
     start(machine, "web", cpus="2", memory="384M", more=f"--initrd {initrd}")
     start(machine, "db", cpus="3", memory="384M")
@@ -76,7 +77,7 @@ class Stage:
         self.before = Resources.kept(machine)
         self.web, self.db = machine.partition("web"), machine.partition("db")
         self.victim, self.sibling = self.known("/dev/ram0"), self.known("/dev/ram1")
-        self.tell(f"victim {self.canary()['address']}")
+        self.tell(f"victim {canary(self.machine)['address']}")
         self.db.run("until [ -b /dev/vda ]; do sleep 0.1; done")
 
     def known(self, disk: str) -> int:
@@ -126,10 +127,6 @@ class Stage:
         """Return what the hostile module has counted."""
         return dict(line.split() for line in self.web.run("cat /proc/hostile").lines)
 
-    def canary(self) -> dict[str, str]:
-        """Return what the canary module says of the memory that nobody may touch."""
-        return dict(line.split() for line in self.machine.run("cat /proc/canary").output.splitlines())
-
     def device(self, number: int) -> dict[str, Any]:
         """Return what the owner says of a device."""
         (found,) = [
@@ -153,7 +150,7 @@ class Stage:
         """Check the other disk of the same partition, and everything of the other one."""
         self.tell(f"good {self.sibling}")
         self.db.run("dd if=/dev/vda of=/dev/null bs=64k count=8 iflag=direct 2>/dev/null")
-        assert self.canary()["wrong"] == "0"
+        assert canary(self.machine)["wrong"] == "0"
 
     def finish(self) -> None:
         """Check that all comes back, nothing was complained about, and what was not attacked is as it was."""
@@ -161,7 +158,7 @@ class Stage:
         self.db.close()
         for name in ("web", "db"):
             remove(self.machine, name)
-        assert self.canary()["wrong"] == "0"
+        assert canary(self.machine)["wrong"] == "0"
         self.machine.run("rmmod shimos_canary && md5sum --check /tmp/sums")
         self.before.assert_back()
         assert json.loads(self.machine.run("shimos devices --json").output)["devices"] == []
@@ -196,7 +193,7 @@ def test_wrong_requests(stage: Stage) -> None:
         assert device["state"] == "broken" and words in device["problem"], (what, said, device)
         assert said["used"] == "0", (what, said)
         stage.tell(f"good {stage.sibling}")
-        assert stage.canary()["wrong"] == "0", what
+        assert canary(stage.machine)["wrong"] == "0", what
         stage.tell(f"start {victim}")
     for what, answers in FAILING.items():
         said = stage.tell(f"attack {victim} {what}")

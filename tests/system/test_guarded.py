@@ -9,6 +9,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.partition import PartitionConsole
+from lab.stage.canary import canary, insmod_canary
 from lab.stage.disks import stock_module
 from lab.stage.partitions import Resources, initrd_with, refused, remove, run_command, show, start, wait_state
 from tests.support.tiers import REPETITION, rounds
@@ -68,12 +69,8 @@ def seen(where: PartitionConsole | Machine, msr: int) -> int:
 
 def foreign(machine: Machine) -> int:
     """Return the address of memory of the host that it watches."""
-    machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/shimos_canary.ko")
+    insmod_canary(machine)
     return int(canary(machine)["address"], 16)
-
-
-def canary(machine: Machine) -> dict[str, str]:
-    return dict(line.split() for line in machine.run("cat /proc/canary").output.splitlines())
 
 
 def crash(machine: Machine, console: PartitionConsole, command: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab.arch import ARM64
 from lab.machine import Machine
 from lab.partition import PartitionConsole
-from lab.stage.partitions import Resources, initrd_with, refused, remove, show, start, wait_state
+from lab.stage.partitions import Resources, initrd_with, refused, remove, show, start, wait_silent, wait_state
 
 
 def bad_partition(machine: Machine) -> PartitionConsole:
@@ -26,8 +26,7 @@ def test_hang_with_interrupts_off(machine: Machine) -> None:
     before = Resources(machine)
     console = bad_partition(machine)
     console.send(b"insmod /shimos_test.ko do=hang\n")
-    silent = """shimos show web --json | sed -n 's/.*"silent_ns": *\\([0-9]*\\).*/\\1/p'"""
-    machine.run(f"until [ $({silent}) -ge 4000000000 ]; do sleep 0.2; done", timeout=60)
+    wait_silent(machine, "web", 4_000_000_000)
     assert "hang" in machine.run("shimos show web").output
     console.close()
     machine.run("shimos kill web", timeout=60)

@@ -12,8 +12,9 @@ import pytest
 from lab.devices import PciDevice
 from lab.machine import LAB_INITRD, Machine
 from lab.partition import PartitionConsole
+from lab.stage import nvme
+from lab.stage.canary import canary, insmod_canary
 from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, remove, run_command, show, start, wait_state
-from lab.stage.wild import canary, identify, insmod_canary, wild_initrd
 from tests.support.tiers import REPETITION, everything, rounds
 
 #: What the tests' machine has behind PCIe ports, from bus 1 on.
@@ -55,10 +56,8 @@ def bound(machine: Machine) -> str:
 
 
 def disk_of(machine: Machine, address: str) -> str:
-    """Return the disk's name on the host; waits for it, for its driver looks for it on its own time."""
-    names = f"{sysfs(address)}/nvme/nvme*/nvme*n1"
-    found = machine.run(f"until ls -d {names} 2>/dev/null; do sleep 0.05; done", timeout=20).lines[0]
-    return f"/dev/{found.rpartition('/')[2]}"
+    """Return the disk's name on the host."""
+    return nvme.disk_of(machine, f"0000:{address}")
 
 
 def fill(shell: Machine | PartitionConsole, disk: str, megabytes: int) -> str:
@@ -263,12 +262,13 @@ def test_unsafe(machine: Machine) -> None:
     """No IOMMU keeps it: it can be given as that only, and reaches what is the host's."""
     refused(machine, run_command(machine, more=f"--pci {DISK}"), "no IOMMU", f"--pci 0000:{DISK},unsafe")
     insmod_canary(machine)
-    victim, wrong = canary(machine)
-    assert wrong == 0
-    start(machine, flavour="6.12", more=f"--pci {DISK},unsafe --initrd {wild_initrd(machine, '6.12')}")
+    untouched = canary(machine)
+    assert untouched["wrong"] == "0"
+    victim = f"0x{untouched['address']}"
+    start(machine, flavour="6.12", more=f"--pci {DISK},unsafe --initrd {nvme.wild_initrd(machine, '6.12')}")
     assert "can write to all memory of this machine" in machine.run("shimos show web").output
-    assert identify(machine.partition("web"), f"0001:{DISK}", victim) == {"status": 0}
-    assert canary(machine)[1] > 0
+    assert nvme.identify(machine.partition("web"), f"0001:{DISK}", victim) == {"status": 0}
+    assert int(canary(machine)["wrong"]) > 0
     machine.release_consoles()
     remove(machine)
     machine.run("rmmod shimos_canary")

@@ -8,12 +8,20 @@ import pytest
 
 from lab.machine import Machine
 from lab.partition import PartitionConsole
-from lab.stage.partitions import MEMORY_MIB, Resources, initrd_with, refused, remove, run_command, show, start
+from lab.stage.partitions import (
+    MEMORY_MIB,
+    Resources,
+    initrd_with,
+    refused,
+    remove,
+    run_command,
+    show,
+    start,
+    wait_silent,
+)
 from tests.support.tiers import REPETITION, rounds
 
 ONLINE = "/sys/devices/system/cpu"
-#: How long the kernel of ``db`` has been silent, in ns.
-SILENT = """shimos show db --json | sed -n 's/.*"silent_ns": *\\([0-9]*\\).*/\\1/p'"""
 #: A disk for a partition: a file of the host's.
 DATA = "/root/data"
 
@@ -203,7 +211,7 @@ def test_refusals(machine: Machine) -> None:
     refused(machine, "shimos resize db --cpus +1", "can get 0 CPUs now", "--max-cpus")
     # It would believe of web's memory what it knew before.
     machine.partition("db").send(b"insmod /shimos_test.ko do=hang\n")
-    machine.run(f"until [ $({SILENT}) -ge 3000000000 ]; do sleep 0.2; done", timeout=60)
+    wait_silent(machine, "db", 3_000_000_000)
     refused(machine, "shimos resize web --memory +128M", "a partition has not taken notice for 2000 ms")
     assert show(machine)["memory"] == MEMORY_MIB << 20
     machine.release_consoles()

@@ -91,12 +91,13 @@ fn json<'a>(
         name: &w.name,
         state: w.state,
     });
+    let pci_devices = pci::given::all(Path::new("/"), &status.name);
     Json {
         partition: Partition::from(status),
         watched_by: watched_by.collect(),
         devices: its.collect(),
-        pci: pci::given::to(Path::new("/"), &status.name),
-        pci_devices: pci::given::all(Path::new("/"), &status.name),
+        pci: pci_devices.iter().map(|d| d.address.clone()).collect(),
+        pci_devices,
         queues: view.map_or_else(Vec::new, |view| view.json_of(&status.name)),
         ikc: view.map(View::area_json),
     }

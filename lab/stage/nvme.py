@@ -1,4 +1,4 @@
-"""Devices that write where they must not: an NVMe without a driver, and memory of the host that shows it."""
+"""NVMe devices that are given whole, and one that writes where it must not."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from lab.stage.partitions import initrd_with
 _NVME = "/sys/bus/pci/drivers/nvme"
 
 
-def insmod_canary(machine: Machine) -> None:
-    """Have pages of the host that nobody may touch."""
-    machine.run(f"insmod /usr/lib/shimos-test/{machine.versions[machine.flavour]}/shimos_canary.ko")
-
-
-def canary(machine: Machine) -> tuple[str, int]:
-    """Return where these are, and how many of their words are not as they were."""
-    found = dict(line.split() for line in machine.run("cat /proc/canary").output.splitlines())
-    return f"0x{found['address']}", int(found["wrong"])
+def disk_of(shell: Machine | PartitionConsole, address: str) -> str:
+    """Return the disk's name; waits for it, for its driver looks for it on its own time."""
+    names = f"/sys/bus/pci/devices/{address}/nvme/nvme*/nvme*n1"
+    found = shell.run(f"until ls -d {names} 2>/dev/null; do sleep 0.05; done", timeout=20).lines[0]
+    return f"/dev/{found.rpartition('/')[2]}"
 
 
 def wild_initrd(machine: Machine, flavour: str) -> str:
