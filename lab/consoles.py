@@ -54,11 +54,19 @@ class Consoles:
         """Return the partition's console, attached in a spare shell if it is not yet."""
         if name not in self._partitions:
             number = max(n for n in self._shells if n not in self._claimed and n != 0)
-            console = PartitionConsole(self.claim(number), name)
+            shell = self.claim(number)
+            revived = partial(faults.record, _LOST, f"{shell.name}, with partition {name}")
+            console = PartitionConsole(shell, name, revived, partial(self.taken, number))
             console.on_close = lambda: self._release(name, number)
             self._partitions[name] = console
             console.attach(timeout, login)
         return self._partitions[name]
+
+    def taken(self, number: int) -> int:
+        """Return how many bytes the machine's kernel has taken from a shell's console so far."""
+        # A console's number in the kernel begins at 1.
+        mine = f'grep -lx "console_vtermno: {number + 1}" /sys/kernel/debug/virtio-ports/*'
+        return int(self.first().run(f'sed -n "s/^bytes_received: //p" "$({mine})"').output)
 
     def _release(self, name: str, number: int) -> None:
         self._partitions.pop(name, None)

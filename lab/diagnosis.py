@@ -25,6 +25,8 @@ class Diagnosis:
 
     def context(self) -> str:
         """Return what explains a command that failed."""
+        # Who hears of it may end the partition whose CPU shows it.
+        self.note()
         return f"serial console of the machine:\n{self.serial_tail()}\nits CPUs:\n{self.cpus_text()}"
 
     def cpus_text(self) -> str:

@@ -29,10 +29,23 @@ class PartitionConsole:
     the kernel is told to keep to its log.
     """
 
-    def __init__(self, shell: Shell, name: str):
+    def __init__(
+        self,
+        shell: Shell,
+        name: str,
+        revived: Callable[[], None] | None = None,
+        taken: Callable[[], int] | None = None,
+    ):
+        """Take a shell of the host; for ``revived`` and ``taken`` see Shell."""
         self._host = shell
         self._shell = Shell(
-            shell.channel, f"partition {name}", program="sh", guard=_GUARD, context=lambda: self._describe()
+            shell.channel,
+            f"partition {name}",
+            program="sh",
+            guard=_GUARD,
+            context=lambda: self._describe(),
+            revived=revived,
+            taken=taken,
         )
         self.name = name
         #: What leads to the console in the host's shell, and what that says first.
@@ -105,7 +118,7 @@ class PartitionConsole:
             raise ShellGone(f"no console of {self.name}: {answer[-2000:]}\n{self._describe()}")
 
     def _describe(self) -> str:
-        return f"the host's shell {self._host.name} has the console of partition {self.name}"
+        return f"the host's shell {self._host.name} has the console of partition {self.name}\n{self._host.context()}"
 
     def run(self, command: str, timeout: float = 60.0, check: bool = True) -> Result:
         """Run a command in the partition; see Shell.run."""

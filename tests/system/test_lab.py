@@ -126,6 +126,16 @@ def test_parallel_shells(machine: Machine) -> None:
     assert other.run("echo $((6*7))").output == "42\n"
 
 
+def test_what_a_console_took_is_counted(machine: Machine) -> None:
+    """It tells a console of the emulator's that is late from what is behind it."""
+    shell, other = machine.shell(2), machine.consoles.taken(3)
+    before = machine.consoles.taken(2)
+    shell.send(b": 345678\n" * 100)
+    shell.run("true")
+    assert 900 < machine.consoles.taken(2) - before < 1300
+    assert machine.consoles.taken(3) == other
+
+
 def test_facts(machine: Machine) -> None:
     assert machine.qmp("query-status")["running"] is True
     assert machine.online_cpus() == [0, 1, 2, 3]
