@@ -66,7 +66,7 @@ static bool user_memory_is_in_reach(u64 start, u64 end)
 int user_memory_check(u32 kernel, struct complaint *c)
 {
 	struct ikc_range range[IKC_MAX_RANGES];
-	unsigned int n, lasting;
+	unsigned int n;
 
 	if (ikc_kernel_is_guarded(ikc_self_number()))
 		return shimos_refuse(c, -EPERM,
@@ -83,7 +83,7 @@ int user_memory_check(u32 kernel, struct complaint *c)
 		return shimos_refuse(c, -EOPNOTSUPP,
 				     "this kernel has pages of %lu KiB and cannot reach the memory of those who would use the device: share it from the host, or boot a kernel with pages of 4 KiB here",
 				     PAGE_SIZE >> 10);
-	for (n = ikc_peer_ranges(kernel, range, &lasting); n--;)
+	for (n = ikc_peer_ranges(kernel, range, NULL); n--;)
 		if (!user_memory_is_in_reach(range[n].start, range[n].start + range[n].size))
 			return shimos_refuse(c, -ERANGE,
 					     "the memory of those who would use the device, at %#llx, lies outside of what this kernel can map: share it from the host",
@@ -143,7 +143,7 @@ static int user_memory_add(u64 start, u64 end)
 static void user_memory_find_obstacle(u64 start, u64 end, u64 *from, u64 *to)
 {
 	struct ikc_range own[IKC_MAX_RANGES];
-	unsigned int lasting, n = ikc_peer_ranges(ikc_self_number(), own, &lasting), i;
+	unsigned int n = ikc_peer_ranges(ikc_self_number(), own, NULL), i;
 	struct added *a;
 
 	*from = *to = end;

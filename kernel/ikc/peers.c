@@ -136,11 +136,13 @@ unsigned int ikc_peer_ranges(unsigned int kernel, struct ikc_range range[IKC_MAX
 	unsigned int ranges = 0;
 	unsigned long flags;
 
-	*lasting = 0;
+	if (lasting)
+		*lasting = 0;
 	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
 	if (kernel < IKC_MAX_KERNELS) {
 		ranges = ikc_peers[kernel].ranges;
-		*lasting = ikc_peers[kernel].lasting;
+		if (lasting)
+			*lasting = ikc_peers[kernel].lasting;
 		memcpy(range, ikc_peers[kernel].range, ranges * sizeof(*range));
 	}
 	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);

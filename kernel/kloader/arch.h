@@ -15,24 +15,16 @@ extern const char kloader_arch_iommu_advice[];
 extern const char kloader_arch_iommu_on[];
 
 /**
- * kloader_arch_is_iommu_fault() - does an IOMMU's driver say that it has refused an access?
- * @text: written to the kernel's log
+ * kloader_arch_read_iommu_fault() - does an IOMMU's driver say that it has refused an access?
+ * @text: written to the kernel's log; need not end with a 0
  * @len: of it
- *
- * Context: any.
- */
-bool kloader_arch_is_iommu_fault(const char *text, size_t len);
-
-/**
- * kloader_arch_read_iommu_fault() - whose access was it?
- * @line: which kloader_arch_is_iommu_fault() knows
- * @requester: gets bus and function
+ * @requester: gets the bus and function of whoever wanted it
  * @addr: gets what it wanted to reach
  *
  * Context: any.
- * Return: whether it says so.
+ * Return: whether it says so, and both of these.
  */
-bool kloader_arch_read_iommu_fault(const char *line, u16 *requester, u64 *addr);
+bool kloader_arch_read_iommu_fault(const char *text, size_t len, u16 *requester, u64 *addr);
 
 /**
  * kloader_arch_init() - get ready, at module load

@@ -55,27 +55,29 @@ int confine_check(struct pci_dev *pdev, bool unsafe, struct complaint *c)
 
 /* ---- its partition's memory ---- */
 
-static void confine_unmap(struct confinement *confinement, u64 start, u64 end)
+static void confine_unmap(struct confinement *confinement, const struct shimos_range *range)
 {
-	u64 size;
+	u64 at, size, end = range->start + range->size;
 
-	for (; start < end; start += size) {
-		size = min_t(u64, CONFINE_PIECE, end - start);
-		iommu_unmap(confinement->domain, start, size);
+	for (at = range->start; at < end; at += size) {
+		size = min_t(u64, CONFINE_PIECE, end - at);
+		iommu_unmap(confinement->domain, at, size);
 	}
 }
 
 static int confine_map(struct confinement *confinement, const struct shimos_range *range)
 {
-	u64 at, size, end = range->start + range->size;
+	struct shimos_range mapped = { .start = range->start };
+	u64 at, size;
 	int ret;
 
-	for (at = range->start; at < end; at += size) {
-		size = min_t(u64, CONFINE_PIECE, end - at);
+	for (; mapped.size < range->size; mapped.size += size) {
+		at = range->start + mapped.size;
+		size = min_t(u64, CONFINE_PIECE, range->size - mapped.size);
 		ret = compat_iommu_map(confinement->domain, at, at, size,
 				       IOMMU_READ | IOMMU_WRITE | IOMMU_CACHE);
 		if (ret) {
-			confine_unmap(confinement, range->start, at);
+			confine_unmap(confinement, &mapped);
 			return ret;
 		}
 	}
@@ -86,7 +88,7 @@ static void confine_unmap_ranges(struct confinement *confinement,
 				 const struct shimos_range *range, u32 count)
 {
 	for (; count--; range++)
-		confine_unmap(confinement, range->start, range->start + range->size);
+		confine_unmap(confinement, range);
 	confinement->mapped = false;
 }
 
@@ -121,7 +123,7 @@ void confine_remove(struct partition *p, const struct shimos_range *range)
 	lockdep_assert_held(&p->mutex);
 	list_for_each_entry(confinement, &p->confinements, link)
 		if (confinement->mapped)
-			confine_unmap(confinement, range->start, range->start + range->size);
+			confine_unmap(confinement, range);
 }
 
 /**
@@ -145,7 +147,7 @@ int confine_add(struct partition *p, const struct shimos_range *range, struct co
 			continue;
 		list_for_each_entry_continue_reverse(confinement, &p->confinements, link)
 			if (confinement->mapped)
-				confine_unmap(confinement, range->start, range->start + range->size);
+				confine_unmap(confinement, range);
 		return shimos_refuse(c, ret, "the IOMMU does not take more memory for the devices of '%s' (error %d): see dmesg",
 				     p->name, ret);
 	}

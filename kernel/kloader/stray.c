@@ -12,9 +12,6 @@
 #include "arch.h"
 #include "confine.h"
 
-/* What is longer is cut off; all that matters is in it. */
-#define STRAY_LINE	160
-
 static DEFINE_MUTEX(stray_mutex);	/* one call at a time into the tracepoints */
 static DEFINE_RAW_SPINLOCK(stray_lock);	/* guards the list; nobody writes to the log with it held */
 static LIST_HEAD(stray_watched);
@@ -45,14 +42,10 @@ void stray_seen(u16 requester, u64 addr)
 /* A line of the kernel's log, in the context of whoever has written it. */
 static void stray_read(void *unused, const char *text, size_t len)
 {
-	char line[STRAY_LINE];
 	u16 requester;
 	u64 addr;
 
-	if (!kloader_arch_is_iommu_fault(text, len))
-		return;
-	strscpy(line, text, min(len + 1, sizeof(line)));
-	if (kloader_arch_read_iommu_fault(line, &requester, &addr))
+	if (kloader_arch_read_iommu_fault(text, len, &requester, &addr))
 		stray_seen(requester, addr);
 }
 

@@ -220,7 +220,7 @@ bool ikc_peer_owns(unsigned int kernel, u64 start, u64 size);
  * @kernel: which
  * @range: gets them
  * @lasting: gets how many of them, from the first, stay the same for as long as it is up; the
- *	others may be gone at any time that this kernel does not hold its memory
+ *	others may be gone at any time that this kernel does not hold its memory; may be NULL
  *
  * Of the host's, and only of those, parts may be partitions': ask ikc_peer_owns().
  *

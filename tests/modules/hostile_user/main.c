@@ -169,9 +169,8 @@ static const char *const hows[HOWS] = {
 u64 end_of_memory(void)
 {
 	struct ikc_range range[IKC_MAX_RANGES];
-	unsigned int lasting;
 
-	ikc_peer_ranges(ikc_self_number(), range, &lasting);
+	ikc_peer_ranges(ikc_self_number(), range, NULL);
 	return range[0].start + range[0].size;
 }
 

@@ -17,12 +17,7 @@ const char kloader_arch_iommu_on[] =
 	"switch it on in the firmware's setup";
 
 /* Their drivers tell who owns the domain. */
-bool kloader_arch_is_iommu_fault(const char *text, size_t len)
-{
-	return false;
-}
-
-bool kloader_arch_read_iommu_fault(const char *line, u16 *requester, u64 *addr)
+bool kloader_arch_read_iommu_fault(const char *text, size_t len, u16 *requester, u64 *addr)
 {
 	return false;
 }
