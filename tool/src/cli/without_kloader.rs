@@ -19,7 +19,7 @@ use crate::units::duration;
 pub enum WithoutKLoader {
     /// Say what this machine can do, what is missing and how to fix it
     #[command(display_order = 0)]
-    Doctor(Json),
+    Doctor(Doctor),
     /// Try this machine rung by rung before it is trusted with partitions
     ///
     /// For the first time on hardware that nobody has tried. Each rung is told before it is
@@ -105,6 +105,21 @@ pub enum WithoutKLoader {
     Completions { shell: clap_complete::Shell },
     /// Write the man pages into a directory
     Man { directory: PathBuf },
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Print JSON
+    #[arg(long, conflicts_with = "fix")]
+    pub json: bool,
+    /// Add the parameters that are missing to the host kernel's command line, by GRUB
+    ///
+    /// Shows the file that would be written, and asks. They take effect when the machine restarts.
+    #[arg(long)]
+    pub fix: bool,
+    /// Do not ask
+    #[arg(long, requires = "fix")]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]

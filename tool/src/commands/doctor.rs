@@ -1,6 +1,7 @@
 //! `shimos doctor`: what this machine can do and what is missing.
 
 mod host;
+mod mend;
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ struct Report {
 }
 
 /// Check everything, and fail if something that is needed is missing.
-pub fn run(args: &cli::Json) -> Result<()> {
+pub fn run(args: &cli::Doctor) -> Result<()> {
     let host = Host::new("/");
     let mut checks = vec![root()];
     checks.extend(host.checks(NATIVE));
@@ -37,6 +38,7 @@ pub fn run(args: &cli::Json) -> Result<()> {
     checks.push(shared_devices(&host));
     checks.extend(partition_parts(Path::new("/boot")));
     let ok = checks.iter().all(|c| c.verdict != Verdict::Fail);
+    let parameters: Vec<_> = checks.iter().filter_map(|c| c.parameter).collect();
     let kernel_mode = support::report(NATIVE, &System::real());
     if args.json {
         output::json(&Report {
@@ -47,6 +49,9 @@ pub fn run(args: &cli::Json) -> Result<()> {
     } else {
         output::line(text(&checks))?;
         output::line(kernel_mode.text())?;
+    }
+    if args.fix && mend::add_parameters(&host.root, &parameters, args.yes)? {
+        return Ok(());
     }
     if ok { Ok(()) } else { Err(Error::Reported(1)) }
 }
@@ -378,7 +383,7 @@ pub mod tests {
             ]
         );
         let shown = text(&host.checks(&X86_64));
-        assert!(shown.contains("update-grub"));
+        assert!(shown.contains("shimos doctor --fix"));
         assert!(shown.ends_with("Not ready: 4 things are missing."));
     }
 

@@ -1,6 +1,8 @@
 //! What this kernel says in /sys and /proc, below a directory that tests can
 //! choose.
 
+pub mod durable;
+pub mod grub;
 pub mod host;
 pub mod kernel_log;
 pub mod mounts;

@@ -21,6 +21,9 @@ pub struct Check {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
+    /// A parameter of the host's kernel that mends it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<&'static str>,
 }
 
 impl Check {
@@ -31,6 +34,7 @@ impl Check {
             verdict: Verdict::Ok,
             found: found.into(),
             fix: None,
+            parameter: None,
         }
     }
 
@@ -40,6 +44,14 @@ impl Check {
             verdict: Verdict::Warn,
             fix: Some(fix.into()),
             ..Check::ok(name, found)
+        }
+    }
+
+    /// Say that a parameter of the host's kernel mends it.
+    pub fn parameter(self, parameter: &'static str) -> Self {
+        Check {
+            parameter: Some(parameter),
+            ..self
         }
     }
 

@@ -22,8 +22,9 @@ fn broadcast(host: &Host) -> Check {
     Check::fail(
         NAME,
         "not set: the host's interrupts to all CPUs would hit the partitions'",
-        "add no_ipi_broadcast=1 to GRUB_CMDLINE_LINUX in /etc/default/grub, then: update-grub && reboot",
+        "shimos doctor --fix && reboot; or, without GRUB, add no_ipi_broadcast=1 to the kernel's command line",
     )
+    .parameter("no_ipi_broadcast=1")
 }
 
 fn apic(host: &Host) -> Check {

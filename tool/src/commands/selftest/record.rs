@@ -1,13 +1,13 @@
 //! Which rung is being climbed, on disk before it is: a machine that goes down leaves it there.
 
-use std::fs::{self, File};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::cli::Rung;
 use crate::error::{Error, IoContext, Result};
+use crate::system::durable;
 
 /// How far the last one came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,18 +64,9 @@ impl Book {
             boot: boot.into(),
             state,
         };
-        let cannot = || format!("cannot write {}", self.path.display());
-        let text =
-            serde_json::to_string(&record).map_err(|e| Error::new(format!("{}: {e}", cannot())))?;
-        let new = self.path.with_extension("new");
-        let mut file = File::create(&new).or_fail(cannot())?;
-        file.write_all(text.as_bytes()).or_fail(cannot())?;
-        file.sync_all().or_fail(cannot())?;
-        fs::rename(&new, &self.path).or_fail(cannot())?;
-        let directory = self.path.parent().unwrap_or(Path::new("/"));
-        File::open(directory)
-            .and_then(|directory| directory.sync_all())
-            .or_fail(cannot())
+        let text = serde_json::to_string(&record)
+            .map_err(|e| Error::new(format!("cannot write {}: {e}", self.path.display())))?;
+        durable::replace(&self.path, text.as_bytes())
     }
 }
 
