@@ -24,8 +24,9 @@ SHELLS = 8
 class Config:
     """One emulated machine, wherever it runs."""
 
-    kernel: Path
-    initrd: Path
+    #: None: its firmware looks on the disks for what to boot.
+    kernel: Path | None
+    initrd: Path | None
     cmdline: str
     disks: list[Disk] = field(default_factory=list)
     nics: Sequence[Nic] = ()
@@ -54,7 +55,8 @@ class Config:
             if self.accel == "icount":
                 args += ["-icount", "shift=0"]
             args += ["-cpu", self.arch.cpu]
-        args += ["-kernel", str(self.kernel), "-initrd", str(self.initrd), "-append", self.cmdline]
+        if self.kernel:
+            args += ["-kernel", str(self.kernel), "-initrd", str(self.initrd), "-append", self.cmdline]
         # A clone's log begins with its template's.
         args += ["-chardev", f"file,id=log,append=on,path={place.directory / 'ttyS0.log'}", "-serial", "chardev:log"]
         args += ["-qmp", "chardev:monitor"]

@@ -1,0 +1,154 @@
+"""An ordinary installation: what docs/tutorial.md says, on a Debian with firmware, GRUB and systemd.
+
+Half an hour for each kind of firmware, most of it DKMS, whose compiler is emulated.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from lab import files
+from lab.command import run
+from lab.devices import Disk
+from lab.installed import Firmware, Installed
+from lab.partition_root import partition_root
+from lab.paths import SRC
+
+#: Seconds for what systemd does on an emulated machine that has other work too, and for what a compiler does.
+LONG, COMPILING = 600.0, 3600.0
+MARKER = "no_ipi_broadcast=1"
+BRIDGE = {
+    "10-br0.netdev": "[NetDev]\nName=br0\nKind=bridge\n",
+    "10-card.network": "[Match]\nPermanentMACAddress=52:54:00:00:00:00\n[Network]\nBridge=br0\n",
+    "20-br0.network": "[Match]\nName=br0\n[Network]\nDHCP=ipv4\n",
+}
+WEB = """\
+cpus = 2
+memory = "1G"
+cmdline = "root=/dev/vda"
+
+[[disk]]
+path = "/dev/vg0/web"
+
+[[net]]
+bridge = "br0"
+"""
+#: Whatever has our name, but what the user has made, and where the packages came from.
+OURS = "find / -xdev -name '*shimos*' ! -path '/etc/shimos*' ! -path '/var/log/*' ! -path '/mnt/*' ! -path '/tmp/*'"
+
+
+def packages(directory: Path) -> Path:
+    """Make the packages, and a disk that has them."""
+    run("make", "-C", SRC, "deb", f"BUILD={directory}", "PROFILE=lab")
+    tree = directory / "tree"
+    tree.mkdir()
+    for package in (directory / "deb").glob("*.deb"):
+        (tree / package.name).write_bytes(package.read_bytes())
+    files.ext4(tree, directory / "packages", 1 << 20)
+    return directory / "packages"
+
+
+def mounted(machine: Installed, serial: str) -> None:
+    """Mount one of its disks on /mnt."""
+    machine.run(f"mount /dev/disk/by-id/virtio-{serial} /mnt")
+
+
+def answered(machine: Installed, answer: str) -> str:
+    """Return what `shimos doctor --fix` prints to a terminal at which somebody answers so."""
+    command = f"echo {answer} | script --quiet --return --command 'shimos doctor --fix' /dev/null"
+    return machine.run(command, check=False).output
+
+
+def install(machine: Installed) -> None:
+    """Install the packages; DKMS builds for the kernel that runs."""
+    mounted(machine, "packages")
+    machine.run("apt-get --yes install /mnt/shimos_*.deb /mnt/shimos-dkms_*.deb", COMPILING)
+    machine.run("umount /mnt")
+    assert "installed" in machine.run("dkms status shimos").output
+
+
+def mend(machine: Installed) -> None:
+    """Let the doctor write what it misses, after a refusal and a no."""
+    added = "/etc/default/grub.d/shimos.cfg"
+    assert machine.run("shimos doctor", check=False).status == 1
+    asked = machine.run("shimos doctor --fix", check=False)
+    assert asked.status == 1 and "shimos doctor --fix --yes" in asked.output
+    assert "Nothing has been changed." in answered(machine, "no")
+    assert machine.run(f"[ -e {added} ]", check=False).status == 1
+    assert "Done: restart the machine." in answered(machine, "yes")
+    assert MARKER in machine.run("cat /boot/grub/grub.cfg").output
+    assert f"{added} has all that is missing" in answered(machine, "yes")
+    machine.restart()
+    assert MARKER in machine.run("cat /proc/cmdline").output
+    machine.run("modprobe shimos_kloader && shimos doctor")
+
+
+def describe(machine: Installed) -> None:
+    """Make a bridge, a logical volume with a Debian on it, and the file that describes the partition."""
+    for name, text in BRIDGE.items():
+        machine.run(f"cat >/etc/systemd/network/{name} <<'END'\n{text}END")
+    machine.run("systemctl restart systemd-networkd && /usr/lib/systemd/systemd-networkd-wait-online -4 -i br0", 120)
+    machine.run("pvcreate /dev/disk/by-id/virtio-volumes && vgcreate vg0 /dev/disk/by-id/virtio-volumes", 120)
+    machine.run("lvcreate --yes --name web --extents 100%FREE vg0", 120)
+    machine.run("dd if=/dev/disk/by-id/virtio-root of=/dev/vg0/web bs=1M conv=sparse,fsync", 120)
+    machine.run("mount /dev/vg0/web /mnt && cp -a /lib/modules/$(uname -r) /mnt/lib/modules/ && umount /mnt", 120)
+    machine.run(f"mkdir -p /etc/shimos && cat >/etc/shimos/web.toml <<'END'\n{WEB}END")
+
+
+def look_inside(machine: Installed) -> None:
+    """Log in to the partition: its root is the volume, its network the bridge."""
+    web = machine.partition("web", LONG, login="root")
+    assert web.run("findmnt -no SOURCE,FSTYPE /").output.split() == ["/dev/vda", "ext4"]
+    web.run("/usr/lib/systemd/systemd-networkd-wait-online -4 -i eth0", 120)
+    web.run("ping -c 1 -W 20 10.0.2.2")
+    web.close()
+
+
+def partitions(machine: Installed) -> list[tuple[str, str]]:
+    """Return the partitions and their states."""
+    listed = json.loads(machine.run("shimos ls --json").output)["partitions"]
+    return [(partition["name"], partition["state"]) for partition in listed]
+
+
+def live(machine: Installed) -> None:
+    """Start the partition by its unit, restart the machine, and end it."""
+    machine.run("systemctl enable --now shimos@web", LONG)
+    assert partitions(machine) == [("web", "running")]
+    look_inside(machine)
+
+    # It stops with the machine in order, and starts with it.
+    machine.restart()
+    machine.run("systemctl is-system-running --wait", LONG, check=False)
+    machine.run("systemctl is-active shimos@web")
+    look_inside(machine)
+    machine.run("systemctl disable --now shimos@web", LONG)
+    assert partitions(machine) == []
+    machine.run("e2fsck -fn /dev/vg0/web", 120)
+
+
+def remove(machine: Installed) -> None:
+    """Purge the packages: nothing of them is left."""
+    machine.run("modprobe -r shimos_backend shimos_kloader shimos_ikc")
+    machine.run("apt-get --yes purge shimos shimos-dkms", LONG)
+    assert machine.run(OURS).output == ""
+    assert MARKER not in machine.run("cat /boot/grub/grub.cfg").output
+    assert machine.run("cat /sys/devices/system/cpu/online").output == "0-3\n"
+    machine.restart()
+    assert MARKER not in machine.run("cat /proc/cmdline").output
+
+
+@pytest.mark.parametrize("firmware", ["uefi", "bios"])
+def test_from_package_to_purge(firmware: Firmware, tmp_path: Path) -> None:
+    """All of the tutorial, a restart of the machine, and back to what it was."""
+    disks = [Disk("packages", packages(tmp_path)), Disk("root", partition_root), Disk("volumes", "3G")]
+    with Installed(firmware, disks) as machine:
+        assert machine.run("[ -d /sys/firmware/efi ]", check=False).status == (firmware == "bios")
+        assert machine.run(OURS).output == ""
+        install(machine)
+        mend(machine)
+        describe(machine)
+        live(machine)
+        remove(machine)
