@@ -70,6 +70,24 @@ def test_kills_in_traffic(fresh_machine: Machine) -> None:
 
 
 @pytest.mark.machine(stage=two_kernels)
+def test_who_waits_for_room(fresh_machine: Machine) -> None:
+    """A kernel dies that has read nothing: whoever waits for room in its ring gets an error."""
+    with kernels(fresh_machine) as found:
+        host, web, db = found
+        web.command("deaf")
+        for kernel in (host, db):
+            kernel.command("send 1 1000000 plain")
+            kernel.shell.run("until grep -q 'waits.1 [1-9]' /proc/ikc_test; do :; done")
+        fresh_machine.partition("web").close()
+        fresh_machine.run("shimos kill web")
+        for kernel in (host, db):
+            kernel.command("sent", timeout=20)
+            assert kernel.results()["error.1"] < 0
+        send_all([host, db], 1_000, "plain")
+    fresh_machine.assert_dmesg_clean()
+
+
+@pytest.mark.machine(stage=two_kernels)
 def test_nonsense_breaks_one_queue(fresh_machine: Machine) -> None:
     """A packet or ring with nonsense in it: that queue is broken with a message, the others go on."""
     with kernels(fresh_machine) as found:

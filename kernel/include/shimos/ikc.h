@@ -139,6 +139,8 @@ bool ikc_queue_arm(unsigned int queue);
  * @kernel: whose queue
  * @queue: which; the doorbell rings for the same one here
  *
+ * A kernel that dies never rings: the @peer of struct ikc_queue_ops has to wake the writer, too.
+ *
  * Context: any but NMI.
  * Return: true: it will ring when there is room; false: there is room, or none to wait for.
  */

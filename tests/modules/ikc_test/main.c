@@ -11,6 +11,7 @@
  *	stop			end all senders
  *	sent			wait until all senders have sent everything
  *	until KERNEL COUNT	wait until so many packets in order have come
+ *	deaf			read nothing any more
  *	misuse KERNEL		call the API wrongly; results say what it returned
  *	spoil KERNEL		send that kernel a page that is not this one's
  *	scribble KERNEL		random bytes over the ring to that kernel's queue
@@ -56,6 +57,7 @@ static struct task_struct *receiver;
 static DECLARE_WAIT_QUEUE_HEAD(queue_wait);
 static DECLARE_WAIT_QUEUE_HEAD(progress_wait);
 static atomic_t rings;
+static bool deaf;
 static void *hoard[HOARD];
 static unsigned int hoarded;
 
@@ -69,6 +71,9 @@ static void notify(void *context, unsigned int kernel)
 static void peer(void *context, unsigned int kernel, bool up)
 {
 	pr_info("ikc_test: kernel %u is %s\n", kernel, up ? "up" : "gone");
+	/* who waits for its room waits for nothing */
+	if (!up)
+		wake_up_all(&queue_wait);
 }
 
 const struct ikc_queue_ops queue_ops = {
@@ -160,12 +165,12 @@ static int receive_main(void *unused)
 
 	while (!kthread_should_stop()) {
 		seen = atomic_read(&rings);
-		while (!ikc_read(&pkt, QUEUE)) {
+		while (!READ_ONCE(deaf) && !ikc_read(&pkt, QUEUE)) {
 			take(&pkt);
 			cond_resched();
 		}
 		wake_up_all(&progress_wait);
-		if (ikc_queue_arm(QUEUE))
+		if (READ_ONCE(deaf) || ikc_queue_arm(QUEUE))
 			wait_event_idle(queue_wait, atomic_read(&rings) != seen ||
 					kthread_should_stop());
 	}
@@ -373,6 +378,10 @@ static int run(const char *line)
 	if (sscanf(line, "until %u %llu", &kernel, &count) == 2 &&
 	    kernel < IKC_MAX_KERNELS && count)
 		return wait_for_progress(kernel, count);
+	if (!strncmp(line, "deaf", 4)) {
+		WRITE_ONCE(deaf, true);
+		return 0;
+	}
 	if (!strncmp(line, "sent", 4))
 		return wait_for_progress(0, 0);
 	if (sscanf(line, "misuse %u", &kernel) == 1) {
