@@ -152,9 +152,10 @@ class Installed:
     """Such a machine. What is written on its disk lasts over restarts, and ends with it."""
 
     def __init__(self, firmware: Firmware, disks: Sequence[Disk] = (), cpus: int = 4, memory: str = "4G"):
+        base = disk()
         self._directory = Path(tempfile.mkdtemp(prefix="installed-"))
         layer = self._directory / "system.qcow2"
-        run("qemu-img", "create", "-q", "-f", "qcow2", "-b", disk(), "-F", "raw", layer)
+        run("qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", "raw", layer)
         flash = "if=pflash,format=raw,unit={},file=/usr/share/OVMF/OVMF_{}_4M.fd,{}"
         code, variables = flash.format(0, "CODE", "readonly=on"), flash.format(1, "VARS", "snapshot=on")
         firmware_arguments = {

@@ -36,35 +36,30 @@ impl Grub {
                 parameters.join(" ")
             )));
         }
-        let mut grub = Grub {
-            root: root.into(),
-            old: None,
-            new: String::new(),
-        };
-        let path = grub.path();
-        grub.old = match fs::read_to_string(&path) {
+        let path = root.join(DIRECTORY).join(FILE);
+        let old = match fs::read_to_string(&path) {
             Ok(text) => Some(text),
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return Err(e).or_fail(format!("cannot read {}", path.display())),
         };
-        let had = grub.old.as_deref().map(words).unwrap_or(Some(Vec::new()));
-        let Some(mut all) = had else {
+        let Some(mut all) = old.as_deref().map_or(Some(Vec::new()), words) else {
             return Err(
                 Error::new(format!("{} is not as it was written here", path.display())).hint(
                     format!("add {} to it by hand, or remove it", parameters.join(" ")),
                 ),
             );
         };
-        all.extend(
-            parameters
-                .iter()
-                .filter(|p| !all.contains(*p))
-                .copied()
-                .collect::<Vec<_>>(),
-        );
-        let text = format!("{HEAD}{BEFORE} {}{AFTER}", all.join(" "));
-        grub.new = text;
-        Ok(grub)
+        for parameter in parameters {
+            if !all.contains(parameter) {
+                all.push(parameter);
+            }
+        }
+        let new = format!("{HEAD}{BEFORE} {}{AFTER}", all.join(" "));
+        Ok(Grub {
+            root: root.into(),
+            old,
+            new,
+        })
     }
 
     /// Return where the file is.
