@@ -9,6 +9,12 @@ from typing import Any
 from lab.arch import ARCHES, DEFAULT
 from lab.devices import Disk, Nic, PciDevice
 
+#: Options of an x86 machine whose kernel runs in x2APIC mode, with interrupts remapped.
+X2APIC: dict[str, Any] = {
+    "cmdline": "intel_iommu=on iommu=pt",
+    "extra": ("-machine", "kernel-irqchip=split", "-device", "intel-iommu,intremap=on,eim=on"),
+}
+
 
 @dataclass(frozen=True)
 class MachineSpec:

@@ -6,6 +6,7 @@
  * the results of the last as "name value" lines, times in nanoseconds:
  *
  *	bell KERNEL COUNT	round trips, doorbell both ways, handled in the interrupt
+ *	ring KERNEL COUNT	what ikc_write and an ikc_notify that rings take by themselves
  *	poll KERNEL COUNT	round trips, both sides polling
  *	serve MS		poll POLL_QUEUE and send back, for so long or until a signal
  *	call KERNEL COUNT	what ikc_write, ikc_notify take by themselves
@@ -111,6 +112,25 @@ static int bell(unsigned int kernel, u32 count)
 	next_ping(kernel);
 	if (!wait_for_completion_timeout(&finished, 60 * HZ))
 		return -ETIME;
+	report(count);
+	return 0;
+}
+
+/* Of the round trip only its beginning: an answer to each one comes before the next. */
+static int ring(unsigned int kernel, u32 count)
+{
+	u64 start;
+	u32 i;
+
+	wanted = 0;
+	for (i = 0; i < count; i++) {
+		reinit_completion(&finished);
+		start = ktime_get_ns();
+		send(kernel, BELL_QUEUE, PING);
+		samples[i] = ktime_get_ns() - start;
+		if (!wait_for_completion_timeout(&finished, 60 * HZ))
+			return -ETIME;
+	}
 	report(count);
 	return 0;
 }
@@ -244,6 +264,8 @@ static int run(const char *line)
 		return -EINVAL;
 	if (!strcmp(what, "bell"))
 		return bell(who, count);
+	if (!strcmp(what, "ring"))
+		return ring(who, count);
 	if (!strcmp(what, "poll"))
 		return poll(who, count);
 	if (!strcmp(what, "call"))

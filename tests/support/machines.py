@@ -19,12 +19,6 @@ from lab.shell import ShellError
 from lab.stage.lan import Lan, two_partitions
 from tests.support.reports import REPORT
 
-#: Options of an emulated x86 machine whose kernel runs in x2APIC mode, with interrupts remapped.
-X2APIC: dict[str, Any] = {
-    "cmdline": "intel_iommu=on iommu=pt",
-    "extra": ("-machine", "kernel-irqchip=split", "-device", "intel-iommu,intremap=on,eim=on"),
-}
-
 #: Options of the one machine that most tests of arm64 share, with all that any of them wants: a boot takes 20 seconds.
 ON_ARM64: dict[str, Any] = {
     "arch": "arm64",

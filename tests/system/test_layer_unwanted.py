@@ -8,9 +8,9 @@ import pytest
 
 from lab.machine import Machine
 from lab.shell import ShellGone
+from lab.spec import X2APIC
 from lab.stage.partitions import PROGRAMS, Resources, initrd_with, refused, remove, start
 from lab.stage.rt import rt_command, vcpus
-from tests.support.machines import X2APIC
 
 pytestmark = pytest.mark.machine(one_thread=True)
 

@@ -285,8 +285,11 @@ def test_threads_of_one_core_are_warned_about() -> None:
         assert "threads of one core" not in start(machine, cpus="2-3").output
         remove(machine)
         refused(machine, run_command(machine, cpus=1), "cannot take 1 CPU", "whole cores", "--cpus 2")
-        start(machine, cpus=2)
+        start(machine, flavour="6.12", cpus=2)
         assert show(machine)["cpus"] == [2, 3]
+        inside = machine.partition("web").run("cat /sys/devices/system/cpu/cpu*/topology/thread_siblings_list").lines
+        assert inside == ["0-1", "0-1"]
+        machine.partition("web").close()
         refused(machine, run_command(machine, "db", cpus=2), "the host has none to spare")
         remove(machine)
 

@@ -6,10 +6,10 @@ import pytest
 
 from lab.devices import Nic
 from lab.machine import Machine
+from lab.spec import X2APIC
 from lab.stage.lan import two_partitions
 from lab.stage.partitions import Resources, refused, remove, run_command, start
-from tests.support.machines import X2APIC
-from tests.support.tiers import REPETITION
+from tests.support.tiers import REPETITION, rounds
 from tests.system import test_disks, test_networks
 from tests.system.test_disks import test_data as test_disk_data
 from tests.system.test_guarded import test_several_cpus
@@ -85,4 +85,27 @@ def test_long_hardware_ids(fresh_machine: Machine) -> None:
     for cpu in (3, 2, 1):
         machine.run(f"echo 0 >/sys/devices/system/cpu/cpu{cpu}/online")
         assert "4" not in machine.run(places).output.split()
+    machine.assert_dmesg_clean()
+
+
+# In its logical mode the emulator loses interrupts for a CPU behind a partition's (docs/lab.md).
+@pytest.mark.machine.with_args(
+    **X2APIC | {"extra": (*X2APIC["extra"], *FIFTH_CPU), "cmdline": f"{X2APIC['cmdline']} x2apic_phys"}
+)
+def test_partitions_beside_a_long_id(fresh_machine: Machine) -> None:
+    """The host's devices interrupt a CPU with a long id, and partitions come and go beside it."""
+    machine = fresh_machine
+    before = Resources(machine)
+    machine.run("for irq in /proc/irq/[0-9]*; do echo 4 >$irq/smp_affinity_list; done 2>/dev/null", check=False)
+    # of the CPUs that are online there is a column each
+    consoles = "awk 'NR == 1 {while ($++n != \"CPU4\");} /virtio/ {sum += $(n + 1)} END {print sum}' /proc/interrupts"
+    for _ in range(rounds(30, 2)):
+        start(machine)
+        taken = int(machine.run(consoles).output)
+        machine.run("taskset -c 4 shimos ping -c 20 -i 0 web")
+        assert machine.partition("web").run("nproc").output == "2\n"
+        assert int(machine.run(consoles).output) > taken
+        machine.partition("web").close()
+        remove(machine)
+    before.assert_back()
     machine.assert_dmesg_clean()
