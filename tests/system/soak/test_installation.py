@@ -1,6 +1,6 @@
 """An ordinary installation: what docs/tutorial.md says, on a Debian with firmware, GRUB and systemd.
 
-Half an hour for each kind of firmware, most of it DKMS, whose compiler is emulated.
+Most of the time is DKMS, whose compiler is emulated.
 """
 
 from __future__ import annotations
