@@ -14,12 +14,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import mmap
 import statistics
-import struct
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -179,20 +176,19 @@ def round_trip(options: Mapping[str, Any]) -> float:
 
     By a plugin of the emulator's, for with a clock that counts them it ends itself in x2APIC mode ("Bad icount read").
     """
-    with tempfile.NamedTemporaryFile() as file:
-        extra = ("-plugin", f"{plugin.build('count')},total={file.name}")
-        options = {**options, "extra": (*options.get("extra", ()), *extra)}
-        with plugin.Watched(one_thread=True, **options) as machine, kernels(machine, WEB, MODULES) as found:
-            total = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+    with (
+        plugin.counting(one_thread=True, **options) as (machine, read),
+        kernels(machine, WEB, MODULES) as found,
+    ):
 
-            def taken(count: int) -> int:
-                began = struct.unpack("Q", total)[0]
-                bench(found[0], f"bell 1 {count}")
-                return int(struct.unpack("Q", total)[0]) - int(began)
+        def taken(count: int) -> int:
+            began = read()
+            bench(found[0], f"bell 1 {count}")
+            return read() - began
 
-            taken(FEW)  # with all of it in place
-            few = taken(FEW)
-            return (taken(FEW + MORE) - few) / MORE
+        taken(FEW)  # with all of it in place
+        few = taken(FEW)
+        return (taken(FEW + MORE) - few) / MORE
 
 
 def modes() -> bool:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
+import struct
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from lab import cache
 from lab.command import run
@@ -24,3 +30,18 @@ def build(name: str) -> Path:
         run("gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", target, source)
 
     return cache.make(f"emulator-{name}.so", cache.digest(source), f"building the emulator's plugin {name}", make)
+
+
+#: Tells how many instructions the machine has executed so far.
+Reader = Callable[[], int]
+
+
+@contextmanager
+def counting(**options: Any) -> Iterator[tuple[Machine, Reader]]:
+    """Yield a machine with these options, and what tells the instructions of all its CPUs so far."""
+    with tempfile.NamedTemporaryFile() as file:
+        extra = (*options.pop("extra", ()), "-plugin", f"{build('count')},total={file.name}")
+        with Watched(extra=extra, **options) as machine:
+            # The emulator has given the file its size.
+            total = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+            yield machine, lambda: int(struct.unpack("Q", total)[0])

@@ -6,12 +6,7 @@ else runs there, so all of them count: the partition's and the host's.
 
 from __future__ import annotations
 
-import mmap
 import statistics
-import struct
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from bench import plugin
 from bench.start_command import UNTIL_INIT, command
@@ -25,22 +20,8 @@ _PARTS = ("to init", "of it until `shimos run` ends")
 #: Seconds of this computer that a start may take.
 _SLOWEST = 400
 
-#: Tells how many instructions the machine has executed so far.
-Reader = Callable[[], int]
 
-
-@contextmanager
-def counted(arch: Arch) -> Iterator[tuple[Machine, Reader]]:
-    """Yield a machine, and what tells its CPUs' instructions so far."""
-    with tempfile.NamedTemporaryFile() as file:
-        extra = ("-plugin", f"{plugin.build('count')},total={file.name}")
-        with plugin.Watched(arch=arch.name, partitions=FLAVOURS, icount=True, extra=extra) as machine:
-            # The emulator has given the file its size.
-            total = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-            yield machine, lambda: int(struct.unpack("Q", total)[0])
-
-
-def start(machine: Machine, read: Reader, flavour: str) -> tuple[int, int]:
+def start(machine: Machine, read: plugin.Reader, flavour: str) -> tuple[int, int]:
     """Return instructions until the first line of the partition's init, and how many until `shimos run` ends."""
     began = read()
     machine.run(command(machine, flavour), timeout=_SLOWEST)
@@ -54,7 +35,7 @@ def start(machine: Machine, read: Reader, flavour: str) -> tuple[int, int]:
 def of(arch: Arch, rounds: int) -> dict[str, float]:
     """Return millions of instructions by row, the median of some rounds."""
     found: dict[str, list[float]] = {}
-    with counted(arch) as (machine, read):
+    with plugin.counting(arch=arch.name, partitions=FLAVOURS, icount=True) as (machine, read):
         size = machine.run(f"stat -c %s {LAB_INITRD}").output.strip()
         print(f"{arch.name}: host {machine.versions[machine.flavour]}, {machine.versions}, initrd {size} bytes")
         for flavour in FLAVOURS:

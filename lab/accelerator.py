@@ -54,8 +54,9 @@ def accelerator(kernel: Kernel, initrd: Path) -> str:
 
 def _kvm_boots(kernel: Kernel, initrd: Path) -> bool:
     with tempfile.TemporaryDirectory(prefix="probe-") as directory:
-        cmdline = f"console={kernel.arch.console} " + " ".join(kernel.arch.cmdline)
-        config = Config(kernel.image, initrd, cmdline, shells=0, accel="kvm", memory="1G", arch=kernel.arch)
+        config = Config(
+            kernel.image, initrd, kernel.arch.boot_words, shells=0, accel="kvm", memory="1G", arch=kernel.arch
+        )
         emulator = Emulator(config, Place("cold", Path(directory), Path(directory)))
         try:
             deadline = time.monotonic() + _PROBE_SECONDS

@@ -45,6 +45,11 @@ class Arch:
         return self is NATIVE
 
     @property
+    def boot_words(self) -> str:
+        """What the command line of every kernel that the emulator starts begins with."""
+        return " ".join([f"console={self.console}", *self.cmdline])
+
+    @property
     def suffix(self) -> str:
         """What is added to the names of things that the cache has for several architectures."""
         return "" if self is DEFAULT else f"-{self.name}"

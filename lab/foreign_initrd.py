@@ -27,7 +27,7 @@ def make(kernel: Kernel, initramfs: Path, target: Path) -> None:
         config = Config(
             kernel.image,
             initramfs,
-            f"console={kernel.arch.console} " + " ".join(kernel.arch.cmdline),
+            kernel.arch.boot_words,
             disks=[
                 Disk("system", host_root.root_disk(kernel.arch)),
                 Disk(f"kernel-{kernel.flavour}", directory / "kernel"),

@@ -38,7 +38,7 @@ _GRUB = f"""\
 GRUB_DEFAULT=0
 GRUB_TIMEOUT=0
 GRUB_DISTRIBUTOR=Debian
-GRUB_CMDLINE_LINUX="console={AMD64.console} {" ".join(AMD64.cmdline)}"
+GRUB_CMDLINE_LINUX="{AMD64.boot_words}"
 """
 _FSTAB = """\
 LABEL=installed / ext4 errors=remount-ro 0 1
@@ -128,7 +128,7 @@ def disk() -> Path:
             config = Config(
                 tree / "vmlinuz",
                 tree / "initrd.img",
-                f"root=LABEL=installed console={AMD64.console} {' '.join(AMD64.cmdline)}",
+                f"root=LABEL=installed {AMD64.boot_words}",
                 disks=[Disk("system", f"{raw.stat().st_size >> 20}M")],
                 shells=_SHELLS,
             )

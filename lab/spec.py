@@ -65,7 +65,7 @@ class MachineSpec:
     def host_cmdline(self) -> str:
         """The host's whole command line."""
         arch = ARCHES[self.arch]
-        words = [f"console={arch.console}", *arch.cmdline]
+        words = [arch.boot_words]
         if not self.ipi_broadcast:
             words += arch.wanted
         return " ".join([*words, self.cmdline]).strip()

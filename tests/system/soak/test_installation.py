@@ -12,7 +12,7 @@ import pytest
 
 from lab import files
 from lab.command import run
-from lab.devices import Disk
+from lab.devices import OUTSIDE, Disk, mac
 from lab.installed import Firmware, Installed
 from lab.partition_root import partition_root
 from lab.paths import SRC
@@ -22,7 +22,7 @@ LONG, COMPILING = 600.0, 3600.0
 MARKER = "no_ipi_broadcast=1"
 BRIDGE = {
     "10-br0.netdev": "[NetDev]\nName=br0\nKind=bridge\n",
-    "10-card.network": "[Match]\nPermanentMACAddress=52:54:00:00:00:00\n[Network]\nBridge=br0\n",
+    "10-card.network": f"[Match]\nPermanentMACAddress={mac(0)}\n[Network]\nBridge=br0\n",
     "20-br0.network": "[Match]\nName=br0\n[Network]\nDHCP=ipv4\n",
 }
 WEB = """\
@@ -51,11 +51,6 @@ def packages(directory: Path) -> Path:
     return directory / "packages"
 
 
-def mounted(machine: Installed, serial: str) -> None:
-    """Mount one of its disks on /mnt."""
-    machine.run(f"mount /dev/disk/by-id/virtio-{serial} /mnt")
-
-
 def answered(machine: Installed, answer: str) -> str:
     """Return what `shimos doctor --fix` prints to a terminal at which somebody answers so."""
     command = f"echo {answer} | script --quiet --return --command 'shimos doctor --fix' /dev/null"
@@ -64,7 +59,7 @@ def answered(machine: Installed, answer: str) -> str:
 
 def install(machine: Installed) -> None:
     """Install the packages; DKMS builds for the kernel that runs."""
-    mounted(machine, "packages")
+    machine.run("mount /dev/disk/by-id/virtio-packages /mnt")
     machine.run("apt-get --yes install /mnt/shimos_*.deb /mnt/shimos-dkms_*.deb", COMPILING)
     machine.run("umount /mnt")
     assert "installed" in machine.run("dkms status shimos").output
@@ -103,7 +98,7 @@ def look_inside(machine: Installed) -> None:
     web = machine.partition("web", LONG, login="root")
     assert web.run("findmnt -no SOURCE,FSTYPE /").output.split() == ["/dev/vda", "ext4"]
     web.run("/usr/lib/systemd/systemd-networkd-wait-online -4 -i eth0", 120)
-    web.run("ping -c 1 -W 20 10.0.2.2")
+    web.run(f"ping -c 1 -W 20 {OUTSIDE}")
     web.close()
 
 
