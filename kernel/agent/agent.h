@@ -24,6 +24,7 @@ void agent_resize(void);
 /* cpus.c: CPUs that come and go */
 int agent_cpus_init(void);
 void agent_cpus_exit(void);
+int agent_cpus_find(u64 hardware_id);
 int agent_cpus_resize(u64 hardware_id, bool add);
 
 /* memory.c: memory that comes and goes */
@@ -82,6 +83,14 @@ int agent_arch_catch_stop(void (*stop)(void));
  * Return: it, or AGENT_NO_HARDWARE_ID where KLoader does not ask for CPUs yet.
  */
 u64 agent_arch_hardware_id(unsigned int cpu);
+
+/**
+ * agent_arch_take_interrupts() - have given devices ask for the interrupts that the host has made
+ *
+ * Context: process; once, before there are drivers for the devices.
+ * Return: 0 or an error; then there is nothing to undo.
+ */
+int agent_arch_take_interrupts(void);
 
 /**
  * agent_arch_release() - catch neither restarts nor calls any more

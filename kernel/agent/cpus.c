@@ -51,7 +51,14 @@ void agent_cpus_exit(void)
 	cpuhp_remove_state_nocalls(agent_cpus_state);
 }
 
-static int agent_cpus_find(u64 hardware_id)
+/**
+ * agent_cpus_find() - find a CPU that this kernel has or can get
+ * @hardware_id: its
+ *
+ * Context: any.
+ * Return: Linux's number of it or -ENODEV.
+ */
+int agent_cpus_find(u64 hardware_id)
 {
 	unsigned int cpu;
 

@@ -93,6 +93,10 @@ static int __init agent_init(void)
 	WRITE_ONCE(agent_shared->memory_step, agent_memory_step());
 	agent_publish_bell(ikc_bell_get());
 	agent_heartbeat(&agent_heartbeat_timer);
+	/* without them given devices do not work, but the kernel is contained */
+	ret = agent_arch_take_interrupts();
+	if (ret)
+		pr_err("given devices cannot interrupt this kernel: error %d\n", ret);
 	/* without it there are no shared devices, but the kernel is contained */
 	ret = ikc_attach(agent_shared->ikc_area, agent_shared->ikc_kernel,
 			 agent_shared->ikc_life, THIS_MODULE);

@@ -8,6 +8,7 @@
 
 #include "kloader.h"
 
+struct passthrough;
 struct pci_dev;
 
 /* What to do about an IOMMU that translates, and about none: a sentence's end. */
@@ -94,6 +95,26 @@ int kloader_arch_check_devices(struct complaint *c);
  * Return: 0 or -EOPNOTSUPP.
  */
 int kloader_arch_check_pci(struct pci_dev *pdev, struct complaint *c);
+
+/**
+ * kloader_arch_open_interrupts() - have a given device's interrupts reach its partition
+ * @d: bound to our driver, its partition's CPUs known
+ * @c: why they cannot
+ *
+ * Fills @d->interrupts, if the device cannot name its partition's CPUs itself.
+ *
+ * Context: may sleep; p->mutex is held.
+ * Return: 0 or an error; then kloader_arch_close_interrupts() must follow.
+ */
+int kloader_arch_open_interrupts(struct passthrough *d, struct complaint *c);
+
+/**
+ * kloader_arch_close_interrupts() - undo kloader_arch_open_interrupts(), also where it was not called
+ * @d: as there; its device stands still
+ *
+ * Context: may sleep.
+ */
+void kloader_arch_close_interrupts(struct passthrough *d);
 
 /**
  * kloader_arch_check_cmdline() - may the user pass this command line?

@@ -7,6 +7,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
+#include <shimos/compat.h>
 
 #include "arch.h"
 
@@ -103,7 +104,7 @@ static bool cpus_keep_in(u32 cpu, bool keep)
 	if (!dev)
 		return false;
 	device_lock(dev);
-	dev->offline_disabled = keep;
+	compat_keep_online(dev, keep);
 	device_unlock(dev);
 	return true;
 }

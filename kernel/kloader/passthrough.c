@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 #include <shimos/compat.h>
 
+#include "arch.h"
 #include "passthrough.h"
 
 #define DRIVER_NAME	"shimos-pci"
@@ -152,6 +153,27 @@ static void passthrough_watch_line(struct passthrough *d)
 		pci_notice(pdev, "nobody watches its interrupt line\n");
 }
 
+/* Also those that are not open. */
+static void passthrough_close_interrupts(struct passthrough *d)
+{
+	kloader_arch_close_interrupts(d);
+	if (d->has_irq)
+		free_irq(d->pdev->irq, d);
+	d->has_irq = false;
+}
+
+static int passthrough_open_interrupts(struct passthrough *d, struct complaint *c)
+{
+	int ret;
+
+	passthrough_watch_line(d);
+	/* second, for a message takes the line's place in the host's books */
+	ret = kloader_arch_open_interrupts(d, c);
+	if (ret)
+		passthrough_close_interrupts(d);
+	return ret;
+}
+
 static int passthrough_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	int ret;
@@ -176,9 +198,7 @@ static void passthrough_remove(struct pci_dev *pdev)
 		pci_warn(pdev, "goes, and '%s' with it\n", d->p->name);
 		WRITE_ONCE(d->lost, true);
 		passthrough_lost(d->p);
-		if (d->has_irq)
-			free_irq(pdev->irq, d);
-		d->has_irq = false;
+		passthrough_close_interrupts(d);
 	}
 	pci_release_regions(pdev);
 	pci_disable_device(pdev);
@@ -286,12 +306,13 @@ static int passthrough_take(struct partition *p, struct pci_dev *pdev, bool unsa
 		goto unbind;
 	}
 	passthrough_quiesce_one(d);	/* nothing of what the host did is left in it */
-	passthrough_watch_line(d);
+	ret = passthrough_open_interrupts(d, c);
+	if (ret)
+		goto unbind;
 	ret = passthrough_enter(d, c);
 	if (!ret)
 		return 0;
-	if (d->has_irq)
-		free_irq(pdev->irq, d);
+	passthrough_close_interrupts(d);
 unbind:
 	passthrough_unbind(d);
 free:
@@ -374,8 +395,7 @@ void passthrough_release(struct partition *p)
 		/* one that was unplugged may be back and somebody else's */
 		if (!READ_ONCE(d->lost))
 			passthrough_quiesce_one(d);
-		if (d->has_irq)
-			free_irq(d->pdev->irq, d);
+		passthrough_close_interrupts(d);
 		confine_end(d);
 		passthrough_unbind(d);
 		mutex_lock(&passthrough_mutex);

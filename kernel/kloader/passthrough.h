@@ -22,7 +22,10 @@
  * @overridden: by the user, to that driver
  * @unsafe: it is not confined, as its user wants it
  * @has_irq: its line is watched
+ * @has_messages: the host has made interrupts for it
  * @lost: unplugged, or the host let it go
+ * @interrupts: those that it can have, where the host remaps interrupts
+ * @interrupt_count: how many; 0: it names CPUs and vectors itself
  * @confinement: what the IOMMU knows of it, since its partition has started; NULL: nothing
  * @stray: what is seen of it where it goes astray
  */
@@ -36,7 +39,10 @@ struct passthrough {
 	bool overridden;
 	bool unsafe;
 	bool has_irq;
+	bool has_messages;
 	bool lost;
+	struct shimos_interrupt interrupts[SHIMOS_DEVICE_INTERRUPTS];
+	unsigned int interrupt_count;
 	struct confinement *confinement;
 	struct stray stray;
 };

@@ -58,10 +58,12 @@ void shared_reset(struct partition *p)
 	struct shimos_shared *shared = p->shared;
 	struct shimos_last_log *log = (void *)shared + SHIMOS_LAST_LOG;
 	struct shimos_console_in *in = (void *)shared + SHIMOS_CONSOLE_IN;
+	struct shimos_interrupts *interrupts = (void *)shared + SHIMOS_INTERRUPTS;
 
 	/* the console's output stays: watchers go on reading after a restart */
 	memset(shared, 0, SHIMOS_CONSOLE_OUT);
 	log->length = 0;
+	interrupts->count = 0;
 	in->head = in->tail = p->input_head;
 	strscpy(shared->name, p->name, sizeof(shared->name));
 	shared->ikc_area = ikc_host_area();

@@ -10,10 +10,16 @@ _NVME = "/sys/bus/pci/drivers/nvme"
 
 
 def disk_of(shell: Machine | PartitionConsole, address: str) -> str:
-    """Return the disk's name; waits for it, for its driver looks for it on its own time."""
+    """Return the disk's name; waits for it, for its driver, built in or not, looks for it on its own time."""
     names = f"/sys/bus/pci/devices/{address}/nvme/nvme*/nvme*n1"
-    found = shell.run(f"until ls -d {names} 2>/dev/null; do sleep 0.05; done", timeout=20).lines[0]
+    load = "modprobe nvme 2>/dev/null"
+    found = shell.run(f"{load}; until ls -d {names} 2>/dev/null; do sleep 0.05; done", timeout=20).lines[0]
     return f"/dev/{found.rpartition('/')[2]}"
+
+
+def sum_of(shell: Machine | PartitionConsole, disk: str) -> str:
+    """Return the MD5 of a disk, read from the device itself."""
+    return shell.run(f"dd if={disk} bs=1M iflag=direct 2>/dev/null | md5sum").output.split()[0]
 
 
 def wild_initrd(machine: Machine, flavour: str) -> str:

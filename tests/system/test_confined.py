@@ -10,7 +10,7 @@ from lab.devices import PciDevice
 from lab.machine import Machine
 from lab.stage.canary import canary, insmod_canary
 from lab.stage.disks import stock_module
-from lab.stage.nvme import disk_of, identify, wild_initrd
+from lab.stage.nvme import disk_of, identify, sum_of, wild_initrd
 from lab.stage.partitions import Resources, initrd_with, refused, remove, run_command, show, start
 from tests.support.tiers import REPETITION, rounds
 
@@ -21,7 +21,8 @@ DEVICES = (
     PciDevice("virtio-net-pci,disable-legacy=on", same_port=True),
 )
 DISK, WILD, NIC, NIC2 = "01:00.0", "02:00.0", "03:00.0", "03:00.1"
-#: AMD's has no driver in the kernels that the lab runs.
+#: It has a driver in the kernel for every kind of hardware, and in those for clouds none.
+AMD = {"kernel": "6.12-generic", "cmdline": "", "extra": ("-device", "amd-iommu,dma-remap=on")}
 INTEL = ("-device", "intel-iommu,intremap=off")
 #: A device as a partition sees it.
 IN_WEB = "0001:{}"
@@ -45,15 +46,17 @@ def other_machine(**options: Any) -> list[pytest.MarkDecorator]:
     return [REPETITION, pytest.mark.machine(**{"cmdline": "intel_iommu=on", "pci": DEVICES, "extra": INTEL} | options)]
 
 
+# The emulator's AMD IOMMU logs no device and no address (docs/lab.md): nobody is told who it was, so nothing is stopped.
 @pytest.mark.parametrize(
-    "flavour",
+    ("flavour", "told"),
     [
-        "6.12",
-        pytest.param("6.1", marks=REPETITION),
-        pytest.param("6.12", marks=other_machine(kernel="6.1"), id="6.12-on-6.1"),
+        pytest.param("6.12", True, id="6.12"),
+        pytest.param("6.1", True, marks=REPETITION, id="6.1"),
+        pytest.param("6.12", True, marks=other_machine(kernel="6.1"), id="6.12-on-6.1"),
+        pytest.param("6.12", False, marks=other_machine(**AMD), id="6.12-on-amd"),
     ],
 )
-def test_it_works_and_goes_astray(fresh_machine: Machine, flavour: str) -> None:
+def test_it_works_and_goes_astray(fresh_machine: Machine, flavour: str, told: bool) -> None:
     """Stock drivers work; what a device wants of others it does not get, is counted, and stops it."""
     machine = fresh_machine
     before = Resources(machine)
@@ -63,33 +66,33 @@ def test_it_works_and_goes_astray(fresh_machine: Machine, flavour: str) -> None:
     victim = f"0x{untouched['address']}"
     disk = disk_of(machine, f"0000:{DISK}")
     machine.run(f"dd if=/dev/urandom of={disk} bs=1M count=8 oflag=direct")
-    data = machine.run(f"dd if={disk} bs=1M iflag=direct 2>/dev/null | md5sum").output
+    data = sum_of(machine, disk)
     options = f"--pci {DISK} --pci {WILD} --initrd {wild_initrd(machine, flavour)}"
     start(machine, flavour=flavour, memory="384M", more=options)
     web = machine.partition("web")
     its = disk_of(web, IN_WEB.format(DISK))
-    read = f"dd if={its} bs=1M iflag=direct 2>/dev/null | md5sum"
-    assert web.run(read).output == data
+    assert sum_of(web, its) == data
     web.run(f"dd if=/dev/urandom of={its} bs=1M count=32 oflag=direct")
     assert of_show(machine) == {DISK: (True, 0), WILD: (True, 0)}
     assert identify(web, IN_WEB.format(WILD), "own") == {"status": 0, "arrived": 1}
 
     # the emulated device believes that all was well
     identify(web, IN_WEB.format(WILD), victim)
-    wait_for_stop(machine, victim)
+    if told:
+        wait_for_stop(machine, victim)
     assert canary(machine) == untouched
     strays = of_show(machine)[WILD][1]
-    assert strays >= 1
+    assert (strays >= 1) == told
     # it is stopped, and the other one is not
-    assert identify(web, IN_WEB.format(WILD), "own").get("arrived") != 1
-    data = web.run(read).output
+    assert (identify(web, IN_WEB.format(WILD), "own").get("arrived") != 1) == told
+    data = sum_of(web, its)
     # what comes later is in its reach, too, and what has gone is not
     machine.run("shimos resize web --memory +256M", timeout=90)
     web.run(f"dd if={its} of=/tmp/all bs=1M iflag=direct && dd if=/tmp/all of={its} bs=1M oflag=direct")
-    assert web.run(read).output == data
+    assert sum_of(web, its) == data
     web.run("rm /tmp/all")
     machine.run("shimos resize web --memory -256M", timeout=90)
-    assert web.run(read).output == data
+    assert sum_of(web, its) == data
     web.close()
 
     for _ in range(rounds(100, 1)):
@@ -97,14 +100,15 @@ def test_it_works_and_goes_astray(fresh_machine: Machine, flavour: str) -> None:
         web = machine.partition("web")
         assert identify(web, IN_WEB.format(WILD), "own") == {"status": 0, "arrived": 1}
         identify(web, IN_WEB.format(WILD), victim)
-        wait_for_stop(machine, victim)
+        if told:
+            wait_for_stop(machine, victim)
         assert canary(machine) == untouched
         machine.run("dmesg -C")
         web.close()
-    assert of_show(machine)[WILD][1] > strays
+    assert (of_show(machine)[WILD][1] > strays) == told
     remove(machine)
     machine.run("rmmod shimos_canary")
-    assert disk_of(machine, f"0000:{DISK}") == disk
+    assert sum_of(machine, disk_of(machine, f"0000:{DISK}")) == data
     before.assert_back()
 
 

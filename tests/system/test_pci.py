@@ -14,6 +14,7 @@ from lab.machine import LAB_INITRD, Machine
 from lab.partition import PartitionConsole
 from lab.stage import nvme
 from lab.stage.canary import canary, insmod_canary
+from lab.stage.nvme import sum_of
 from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, remove, run_command, show, start, wait_state
 from tests.support.tiers import REPETITION, everything, rounds
 
@@ -64,11 +65,6 @@ def fill(shell: Machine | PartitionConsole, disk: str, megabytes: int) -> str:
     """Write random data to the beginning of a disk; returns the sum of all of it."""
     shell.run(f"dd if=/dev/urandom of={disk} bs=1M count={megabytes} oflag=direct")
     return sum_of(shell, disk)
-
-
-def sum_of(shell: Machine | PartitionConsole, disk: str) -> str:
-    """Return the MD5 of a disk, read from the device itself."""
-    return shell.run(f"dd if={disk} bs=1M iflag=direct 2>/dev/null | md5sum").output.split()[0]
 
 
 def interrupts(console: PartitionConsole) -> int:
@@ -164,7 +160,7 @@ def test_killed_during_io(machine: Machine) -> None:
     data = machine.run(beginning % disk_of(machine, SLOW_DISK)).output
     start(machine, flavour="6.12", memory="256M", more=f"--pci {SLOW_DISK},unsafe")
     moments = random.Random(2009)
-    for _ in range(rounds(5, 2)):
+    for _ in range(rounds(5, 1)):
         with keeping_busy(machine.partition("web"), "/dev/nvme0n1"):
             # The moments are the test's subject, not a wait for an event.
             command = f"sleep {moments.uniform(0, 0.5):.3f}; {PROGRAMS}/late_writes.py"
@@ -313,15 +309,6 @@ def test_refused_while_in_use(machine: Machine) -> None:
     machine.run(f"ip address add 192.0.2.1/24 dev {name} && ip route add default via 192.0.2.2 dev {name}")
     pci_refused(machine, [NIC, NIC2], "default route", name)
     machine.run(f"ip route del default && ip address flush dev {name} && ip link set {name} down")
-
-
-def test_remapped_interrupts() -> None:
-    """A host that remaps interrupts is told so, whatever domains its kernel has for them."""
-    devices, iommu = DEVICES[1:2], ("-machine", "kernel-irqchip=split", "-device", "intel-iommu,intremap=on,eim=off")
-    with Machine(cmdline="intel_iommu=on iommu=pt nox2apic", pci=devices, extra=iommu) as machine:
-        assert "DMAR-IR: Enabled IRQ remapping" in machine.dmesg()
-        pci_refused(machine, [SLOW_DISK], "remaps interrupts", "intremap=off")
-        machine.assert_dmesg_clean()
 
 
 def test_translating_iommu() -> None:

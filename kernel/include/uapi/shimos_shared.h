@@ -12,22 +12,28 @@
 #define _UAPI_SHIMOS_SHARED_H
 
 #include <linux/types.h>
+#include "shimos_create.h"	/* SHIMOS_MAX_PCI */
 #include "shimos_ikc.h"	/* SHIMOS_BELL */
 #include "shimos_life.h"	/* enum shimos_resize_what */
 
 #define SHIMOS_SHARED_MAGIC	0x31534f4d494853ULL	/* "SHIMOS1" */
-#define SHIMOS_SHARED_VERSION	6
+#define SHIMOS_SHARED_VERSION	7
 
 /* Where things lie, in bytes from the start of the shared area. */
 #define SHIMOS_SHARED_SIZE	0x40000
 #define SHIMOS_PLATFORM		0x1000	/* what the platform description needs */
 #define SHIMOS_CONSOLE_IN	0x2000	/* struct shimos_console_in */
 #define SHIMOS_CONSOLE_OUT	0x4000	/* struct shimos_console_out */
+#define SHIMOS_INTERRUPTS	0x18000	/* struct shimos_interrupts */
 #define SHIMOS_LAST_LOG		0x20000	/* struct shimos_last_log */
 
 #define SHIMOS_CONSOLE_IN_LEN	0x1000	/* powers of two */
 #define SHIMOS_CONSOLE_OUT_LEN	0x10000
 #define SHIMOS_LAST_LOG_LEN	0x10000
+
+/* Of one given device, and of all that a partition can have. */
+#define SHIMOS_DEVICE_INTERRUPTS	32
+#define SHIMOS_MAX_INTERRUPTS		(SHIMOS_MAX_PCI * SHIMOS_DEVICE_INTERRUPTS)
 
 /**
  * enum shimos_request - what the host asks of the agent
@@ -145,6 +151,47 @@ struct shimos_last_log {
 	__u32 length;
 	__u32 reserved[15];
 	char text[SHIMOS_LAST_LOG_LEN];
+};
+
+/**
+ * struct shimos_interrupt - an interrupt of a given device, on a host that remaps interrupts
+ * @address: of the message by which the device asks for it
+ * @cpu: the hardware id of the CPU that gets it
+ * @data: of the message
+ * @vector: which that CPU gets
+ * @segment: of the device, as the partition knows it
+ * @bus: of the device
+ * @devfn: its device and function, as in PCI's own addresses
+ * @index: of the message, among the device's
+ */
+struct shimos_interrupt {
+	__u64 address;
+	__u64 cpu;
+	__u32 data;
+	__u32 vector;
+	__u16 segment;
+	__u8 bus;
+	__u8 devfn;
+	__u32 index;
+};
+
+/**
+ * struct shimos_interrupts - those that the host has made for given devices
+ * @count: how many; 0: the devices make their own
+ * @reserved: not used
+ * @buses: x86: physical address of the ACPI table with their buses, which is to be loaded when
+ *	their drivers can have these interrupts
+ * @reserved2: not used
+ * @list: them, those of a device one after the other
+ *
+ * KLoader's, constant while the partition runs.
+ */
+struct shimos_interrupts {
+	__u32 count;
+	__u32 reserved;
+	__u64 buses;
+	__u64 reserved2[6];
+	struct shimos_interrupt list[SHIMOS_MAX_INTERRUPTS];
 };
 
 #endif

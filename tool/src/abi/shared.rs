@@ -3,7 +3,7 @@
 //! with bounds checks like everything else a partition wrote.
 
 pub const SHARED_MAGIC: u64 = 0x0031_534f_4d49_4853;
-pub const SHARED_VERSION: u32 = 6;
+pub const SHARED_VERSION: u32 = 7;
 pub const SHARED_SIZE: u32 = 0x40000;
 pub const SHARED_VERSION_AT: u64 = 8;
 pub const SHARED_SIZE_AT: u64 = 12;

@@ -53,6 +53,12 @@ u64 agent_arch_hardware_id(unsigned int cpu)
 	return AGENT_NO_HARDWARE_ID;
 }
 
+/* Partitions here have no devices: see kloader_arch_check_devices(). */
+int agent_arch_take_interrupts(void)
+{
+	return 0;
+}
+
 /* ---- restarts ---- */
 
 static void (*arm64_end)(enum shimos_cause cause);

@@ -75,6 +75,15 @@ int kloader_arch_check_pci(struct pci_dev *pdev, struct complaint *c)
 	return kloader_arch_check_devices(c);
 }
 
+int kloader_arch_open_interrupts(struct passthrough *d, struct complaint *c)
+{
+	return kloader_arch_check_devices(c);
+}
+
+void kloader_arch_close_interrupts(struct passthrough *d)
+{
+}
+
 /* ---- partitions ---- */
 
 int kloader_arch_create(struct partition *p, struct complaint *c)

@@ -11,8 +11,8 @@
 #include "pci.h"
 #include "x86.h"
 
-/* The DSDT comes first and leaves the other tables enough. */
-#define DSDT_END	(X86_ACPI_LEN / 2)
+/* Tables with AML come first and leave the others enough. */
+#define AML_END		(X86_ACPI_LEN / 2)
 
 /* Version 0 of struct acpi_madt_multiproc_wakeup, which has other names in each kernel. */
 struct x86_acpi_wakeup {
@@ -83,21 +83,29 @@ static void x86_acpi_add_sleep(struct aml *aml)
 	aml_name_bytes(aml, "_S5_", types, ARRAY_SIZE(types));
 }
 
-static u64 x86_acpi_write_dsdt(struct x86_acpi_builder *b, struct complaint *c)
+/* What its kernel finds when it boots. */
+static void x86_acpi_add_all(struct partition *p, struct aml *aml)
 {
-	struct acpi_table_header *dsdt = x86_acpi_new_table(b, sizeof(*dsdt));
+	x86_acpi_add_sleep(aml);
+	x86_add_pci(p, aml);
+}
+
+static u64 x86_acpi_write_aml(struct x86_acpi_builder *b, const char *signature,
+			      void (*add)(struct partition *p, struct aml *aml),
+			      struct complaint *c)
+{
+	struct acpi_table_header *header = x86_acpi_new_table(b, sizeof(*header));
 	struct aml aml = {
-		.buf = (u8 *)(dsdt + 1),
-		.room = X86_ACPI + DSDT_END - b->next - sizeof(*dsdt),
+		.buf = (u8 *)(header + 1),
+		.room = X86_ACPI + AML_END - b->next - sizeof(*header),
 	};
 
-	x86_acpi_add_sleep(&aml);
-	x86_add_pci(b->p, &aml);
+	add(b->p, &aml);
 	if (aml.overflow) {
 		shimos_refuse(c, -ENOSPC, "the description of its PCI devices takes too much room: give it fewer");
 		return 0;
 	}
-	return x86_acpi_finish(b, dsdt, ACPI_SIG_DSDT, 2, sizeof(*dsdt) + aml.len);
+	return x86_acpi_finish(b, header, signature, 2, sizeof(*header) + aml.len);
 }
 
 /* Through memory only, and only the buses on which all is the partition's. */
@@ -249,12 +257,18 @@ static u64 x86_acpi_write_rsdp(struct x86_acpi_builder *b, u64 xsdt)
 int x86_write_acpi(struct partition *p, u64 *rsdp, struct complaint *c)
 {
 	struct x86_acpi_builder b = { .p = p, .next = X86_ACPI };
-	u64 dsdt;
+	u64 dsdt, ssdt;
 
 	memset(partition_at(p, X86_ACPI), 0, X86_ACPI_LEN);
-	dsdt = x86_acpi_write_dsdt(&b, c);
+	dsdt = x86_acpi_write_aml(&b, ACPI_SIG_DSDT, x86_acpi_add_all, c);
 	if (!dsdt)
 		return -ENOSPC;
+	if (x86_remap_has_any(p)) {
+		ssdt = x86_acpi_write_aml(&b, ACPI_SIG_SSDT, x86_add_pci_buses, c);
+		if (!ssdt)
+			return -ENOSPC;
+		x86_remap_describe(p, ssdt);
+	}
 	b.tables[b.count++] = x86_acpi_write_fadt(&b, dsdt);
 	b.tables[b.count++] = x86_acpi_write_madt(&b);
 	b.tables[b.count++] = x86_acpi_write_shim(&b);

@@ -4,19 +4,10 @@
  * a segment that is not 0, for which no kernel uses ports 0xcf8 and 0xcfc.
  */
 #include <linux/io.h>
-#include <linux/irqdomain.h>
-#include <linux/msi.h>
-#include <asm/irqdomain.h>
 
 #include "arch.h"
 #include "aml.h"
 #include "pci.h"
-
-/* The same bus number, in the next segment: names can be recognised. */
-static u16 x86_pci_segment_of(struct pci_bus *bus)
-{
-	return pci_domain_nr(bus) + 1;
-}
 
 static bool x86_pci_covers(const struct acpi_mcfg_allocation *entry, struct pci_bus *bus)
 {
@@ -68,20 +59,6 @@ static bool x86_pci_ecam_shows(struct pci_dev *pdev, u64 ecam)
 	return id == (pdev->vendor | pdev->device << 16);
 }
 
-/*
- * Do its messages go to the CPU that they name, or does a table decide?  What makes
- * messages hands them on, on kernels before 6.3 by a domain of its own for PCI, to
- * the vectors of the CPUs, or to the remapping hardware in between.
- */
-static bool x86_pci_interrupts_remapped(struct pci_dev *pdev)
-{
-	struct irq_domain *domain = dev_get_msi_domain(&pdev->dev);
-
-	if (domain && domain->flags & IRQ_DOMAIN_FLAG_MSI)
-		domain = domain->parent;
-	return domain && domain != x86_vector_domain;
-}
-
 int kloader_arch_check_pci(struct pci_dev *pdev, struct complaint *c)
 {
 	u64 ecam;
@@ -94,11 +71,7 @@ int kloader_arch_check_pci(struct pci_dev *pdev, struct complaint *c)
 		return shimos_refuse(c, -EOPNOTSUPP,
 				     "%s is not where the firmware's table MCFG says, at %#llx",
 				     pci_name(pdev), ecam + pdev->devfn * SZ_4K);
-	if (x86_pci_interrupts_remapped(pdev))
-		return shimos_refuse(c, -EOPNOTSUPP,
-				     "the host remaps interrupts, so that those of %s cannot reach a partition: add intremap=off to GRUB_CMDLINE_LINUX in /etc/default/grub, run update-grub and restart the machine",
-				     pci_name(pdev));
-	return 0;
+	return x86_remap_check(pdev, c);
 }
 
 /**
@@ -182,25 +155,50 @@ static void x86_pci_add_motherboard(struct partition *p, struct aml *aml)
 	aml_end(aml, device);
 }
 
+static void x86_pci_add_all_buses(struct partition *p, struct aml *aml)
+{
+	unsigned int number = 0;
+	struct passthrough *d;
+
+	list_for_each_entry(d, &p->passthrough, link)
+		if (passthrough_first_of_bus(d))
+			x86_pci_add_bus(p, d->pdev->bus, number++, aml);
+}
+
 /**
- * x86_add_pci() - the DSDT's part on the devices that the partition has
+ * x86_add_pci() - what a partition finds of its devices when it boots
  * @p: whose
  * @aml: written to
+ *
+ * Without buses, if the devices' interrupts are known to the agent only: a driver that is built
+ * in would have its device before.
  *
  * Context: may sleep; p->mutex is held.
  */
 void x86_add_pci(struct partition *p, struct aml *aml)
 {
-	unsigned int number = 0;
-	struct passthrough *d;
 	struct aml_mark scope;
 
 	if (!p->passthrough_count)
 		return;
 	scope = aml_begin_scope(aml, "_SB_");
-	list_for_each_entry(d, &p->passthrough, link)
-		if (passthrough_first_of_bus(d))
-			x86_pci_add_bus(p, d->pdev->bus, number++, aml);
+	if (!x86_remap_has_any(p))
+		x86_pci_add_all_buses(p, aml);
 	x86_pci_add_motherboard(p, aml);
+	aml_end(aml, scope);
+}
+
+/**
+ * x86_add_pci_buses() - what its agent loads later: the buses
+ * @p: whose
+ * @aml: written to
+ *
+ * Context: may sleep; p->mutex is held.
+ */
+void x86_add_pci_buses(struct partition *p, struct aml *aml)
+{
+	struct aml_mark scope = aml_begin_scope(aml, "_SB_");
+
+	x86_pci_add_all_buses(p, aml);
 	aml_end(aml, scope);
 }

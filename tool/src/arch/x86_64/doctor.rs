@@ -10,6 +10,7 @@ use crate::ui::check::Check;
 /// Check what the architecture wants of the machine.
 pub fn checks(host: &Host) -> Vec<Check> {
     let mut checks = vec![broadcast(host), apic(host), clock(host)];
+    checks.extend(remapping(host));
     checks.extend(virtual_machine(host));
     checks
 }
@@ -39,6 +40,27 @@ fn apic(host: &Host) -> Check {
         Some(false) => Check::ok(NAME, "xAPIC mode"),
         None => Check::ok(NAME, "cannot find out the mode; either is fine"),
     }
+}
+
+/// Can the host's remapping hardware lead a given device's interrupts to a partition? Said only
+/// where a parameter is missing for that.
+fn remapping(host: &Host) -> Option<Check> {
+    let log = kernel_log::read(&host.root)?;
+    let says = |texts: &[&str]| texts.iter().any(|text| log.contains(text));
+    let remaps = says(&[
+        "Enabled IRQ remapping in x2apic mode",
+        "AMD-Vi: X2APIC enabled",
+    ]);
+    // With a colon since 6.7.
+    let physical = says(&["routing to physical x2apic", "routing to: physical x2apic"]);
+    (remaps && !physical && !host.has_parameter("x2apic_phys")).then(|| {
+        Check::warn(
+            "interrupts of given devices",
+            "the host remaps interrupts to logical destinations, which a partition's CPUs do not have: no --pci",
+            "shimos doctor --fix && reboot; or, without GRUB, add x2apic_phys to the kernel's command line",
+        )
+        .parameter("x2apic_phys")
+    })
 }
 
 /// Read a register of CPU 0, if the msr module is there.
@@ -135,5 +157,20 @@ mod tests {
         let locked = apic(&host);
         assert_eq!(locked.verdict, Verdict::Fail);
         assert!(locked.found.contains("locked by the firmware"));
+    }
+
+    #[test]
+    fn remapping_to_logical_destinations() {
+        let said = |log: &str, cmdline: &str| {
+            let (_work, host) = host(&[("dev/kmsg", log), ("proc/cmdline", cmdline)]);
+            remapping(&host).map(|check| (check.verdict, check.parameter))
+        };
+        let cluster = "6,1,1,-;DMAR-IR: Enabled IRQ remapping in x2apic mode\n";
+        let warned = Some((Verdict::Warn, Some("x2apic_phys")));
+        assert_eq!(said(cluster, "quiet"), warned);
+        assert_eq!(said(cluster, "quiet x2apic_phys"), None);
+        let physical = format!("{cluster}6,2,2,-;Switched APIC routing to physical x2apic.\n");
+        assert_eq!(said(&physical, "quiet"), None);
+        assert_eq!(said("6,1,1,-;Linux version 6.12\n", "quiet"), None);
     }
 }
