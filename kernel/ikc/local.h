@@ -267,6 +267,9 @@ bool ikc_holds(unsigned int kernel);
  */
 u32 ikc_peers_up(void);
 
+/* The life in which each kernel is up as far as this one knows; 0: it is not. */
+extern u32 ikc_peer_lives[IKC_MAX_KERNELS];
+
 /**
  * ikc_peer_life() - the life in which a kernel is up
  * @kernel: which
@@ -274,7 +277,25 @@ u32 ikc_peers_up(void);
  * Context: any.
  * Return: it; 0: it is not up.
  */
-u32 ikc_peer_life(unsigned int kernel);
+static inline u32 ikc_peer_life(unsigned int kernel)
+{
+	return READ_ONCE(ikc_peer_lives[kernel]);
+}
+
+/**
+ * ikc_peer_is_up() - does another kernel take part, as far as it and this one know?
+ * @kernel: below IKC_MAX_KERNELS
+ *
+ * What ikc_check_peer() finds, without the reason.
+ *
+ * Context: any, while attached.
+ */
+static inline bool ikc_peer_is_up(unsigned int kernel)
+{
+	u32 life = ikc_peer_life(kernel);
+
+	return life && READ_ONCE(ikc_entry(kernel)->ready) == life;
+}
 
 /**
  * ikc_peer_page() - the larger of a kernel's pages and this kernel's

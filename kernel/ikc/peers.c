@@ -12,7 +12,6 @@
 #include "local.h"
 
 struct ikc_peer {
-	u32 life;			/* 0: not up as far as we know */
 	u32 bells;
 	u32 page;			/* the larger of its pages and ours */
 	u32 cpus;
@@ -24,8 +23,9 @@ struct ikc_peer {
 	struct ikc_range range[IKC_MAX_RANGES];
 };
 
+u32 ikc_peer_lives[IKC_MAX_KERNELS];
 static struct ikc_peer ikc_peers[IKC_MAX_KERNELS];
-/* Guards ikc_peers; written under ikc_peers_mutex as well. */
+/* Guards both; written under ikc_peers_mutex as well. */
 static DEFINE_RAW_SPINLOCK(ikc_peers_lock);
 static u32 ikc_peers_bits;		/* bitmap of those with a life; under ikc_peers_mutex */
 static DEFINE_RAW_SPINLOCK(ikc_holds_lock);
@@ -40,11 +40,6 @@ u32 ikc_peers_up(void)
 	return READ_ONCE(ikc_peers_bits);
 }
 
-u32 ikc_peer_life(unsigned int kernel)
-{
-	return READ_ONCE(ikc_peers[kernel].life);
-}
-
 u32 ikc_peer_page(unsigned int kernel)
 {
 	return max_t(u32, READ_ONCE(ikc_peers[kernel].page), PAGE_SIZE);
@@ -52,14 +47,11 @@ u32 ikc_peer_page(unsigned int kernel)
 
 int ikc_check_peer(unsigned int kernel)
 {
-	u32 life;
-
 	if (!ikc_attached())
 		return -ENODEV;
 	if (kernel >= IKC_MAX_KERNELS || kernel == ikc_self.number)
 		return -EINVAL;
-	life = ikc_peer_life(kernel);
-	if (life && READ_ONCE(ikc_entry(kernel)->ready) == life)
+	if (ikc_peer_is_up(kernel))
 		return 0;
 	return READ_ONCE(ikc_facts(kernel)->state) == IKC_ABSENT ? -ENXIO : -EHOSTDOWN;
 }
@@ -460,7 +452,7 @@ void ikc_peers_learn(unsigned int kernel, u32 life)
 	WRITE_ONCE(peer->page, ikc_larger_page(READ_ONCE(ikc_entry(kernel)->page_size)));
 	WRITE_ONCE(peer->bells, min_t(u32, READ_ONCE(ikc_entry(kernel)->bells),
 				      IKC_MAX_BELLS));
-	WRITE_ONCE(peer->life, life);
+	WRITE_ONCE(ikc_peer_lives[kernel], life);
 	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
 	if (life)
 		WRITE_ONCE(ikc_peers_bits, ikc_peers_bits | BIT(kernel));
@@ -473,6 +465,7 @@ void ikc_peers_forget(unsigned int kernel)
 	WRITE_ONCE(ikc_peers_bits, ikc_peers_bits & ~BIT(kernel));
 	raw_spin_lock_irqsave(&ikc_peers_lock, flags);
 	ikc_peers_doubt();
+	WRITE_ONCE(ikc_peer_lives[kernel], 0);
 	memset(&ikc_peers[kernel], 0, sizeof(ikc_peers[kernel]));
 	raw_spin_unlock_irqrestore(&ikc_peers_lock, flags);
 }

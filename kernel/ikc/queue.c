@@ -272,10 +272,15 @@ void ikc_queue_close_any(unsigned int number)
 	kfree(queue);
 }
 
-/* ---- reading ---- */
+/*
+ * ---- reading ----
+ *
+ * Inline, so that each caller has code of its own: packets are copied as what has
+ * one size, and checked without an indirect call.
+ */
 
-static int ikc_queue_read_from(struct ikc_queue *queue, unsigned int kernel, void *data, u32 size,
-			       u32 *len)
+static __always_inline int ikc_queue_read_from(struct ikc_queue *queue, unsigned int kernel,
+					       void *data, u32 size, u32 *len)
 {
 	struct ikc_rx *rx = queue->rx[kernel];
 	int ret;
@@ -291,8 +296,8 @@ static int ikc_queue_read_from(struct ikc_queue *queue, unsigned int kernel, voi
 }
 
 /* Senders take turns: those behind the last one first. */
-static int ikc_queue_read_next(struct ikc_queue *queue, void *data, u32 size, u32 *len,
-			       unsigned int *sender)
+static __always_inline int ikc_queue_read_next(struct ikc_queue *queue, void *data, u32 size,
+					       u32 *len, unsigned int *sender)
 {
 	u32 behind = queue->senders & ~(BIT(queue->last + 1) - 1);
 	u32 rest = queue->senders & ~behind;
@@ -309,9 +314,10 @@ static int ikc_queue_read_next(struct ikc_queue *queue, void *data, u32 size, u3
 }
 
 /* Take the next message; @check, if given, may find that it is nonsense. */
-static int ikc_queue_receive(unsigned int number, void *data, u32 size, u32 *len,
-			     unsigned int *sender, const char *(*check)(void *data, u32 len,
-									unsigned int sender))
+static __always_inline int ikc_queue_receive(unsigned int number, void *data, u32 size, u32 *len,
+					     unsigned int *sender,
+					     const char *(*check)(void *data, u32 len,
+								  unsigned int sender))
 {
 	bool ring_back = false;
 	struct ikc_queue *queue;

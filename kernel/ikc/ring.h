@@ -307,7 +307,7 @@ static inline bool ikc_has_room(struct ikc_producer *p)
  * Return: 0; -EAGAIN: the ring is full; -EMSGSIZE; -EBADMSG: the consumer wrote nonsense, and
  * the ring is of no use any more.
  */
-static inline int ikc_ring_write(struct ikc_producer *p, const void *data, __u32 len)
+static __always_inline int ikc_ring_write(struct ikc_producer *p, const void *data, __u32 len)
 {
 	struct ikc_slot *slot = p->slot, *ahead = ikc_slot_after(slot, p->ahead);
 	int ret;
@@ -423,7 +423,7 @@ static inline void ikc_publish(struct ikc_consumer *c)
  * Return: 0; -EAGAIN: there is none; -EMSGSIZE: it is larger than @size, and stays; -EBADMSG:
  * the producer wrote nonsense: then for ever.
  */
-static inline int ikc_ring_read(struct ikc_consumer *c, void *data, __u32 size, __u32 *len)
+static __always_inline int ikc_ring_read(struct ikc_consumer *c, void *data, __u32 size, __u32 *len)
 {
 	struct ikc_slot *slot = c->slot;
 	__u32 bytes;

@@ -12,6 +12,14 @@
 /* All writing ends to one kernel; made when first needed, kept until detach. */
 static struct ikc_tx *ikc_tx_table[IKC_MAX_KERNELS];
 
+static __always_inline struct ikc_tx *ikc_tx_at(unsigned int kernel, unsigned int queue)
+{
+	/* pairs with the release in ikc_tx_prepare() */
+	struct ikc_tx *table = smp_load_acquire(&ikc_tx_table[kernel]);
+
+	return table ? &table[queue] : NULL;
+}
+
 /**
  * ikc_tx_find() - the writing end for a queue of a kernel
  * @kernel: below IKC_MAX_KERNELS
@@ -22,10 +30,7 @@ static struct ikc_tx *ikc_tx_table[IKC_MAX_KERNELS];
  */
 struct ikc_tx *ikc_tx_find(unsigned int kernel, unsigned int queue)
 {
-	/* pairs with the release in ikc_tx_prepare() */
-	struct ikc_tx *table = smp_load_acquire(&ikc_tx_table[kernel]);
-
-	return table ? &table[queue] : NULL;
+	return ikc_tx_at(kernel, queue);
 }
 
 /**
@@ -48,7 +53,7 @@ int ikc_tx_prepare(unsigned int kernel)
 		return -ENOMEM;
 	for (queue = 0; queue < IKC_QUEUES; queue++)
 		raw_spin_lock_init(&table[queue].lock);
-	/* pairs with the acquire in ikc_tx_find() */
+	/* pairs with the acquire in ikc_tx_at() */
 	smp_store_release(&ikc_tx_table[kernel], table);
 	return 0;
 }
@@ -219,17 +224,22 @@ void ikc_tx_exit(void)
 	}
 }
 
-/* ---- writing ---- */
+/*
+ * ---- writing ----
+ *
+ * Inline, so that each caller has code of its own: packets are copied as what has
+ * one size.
+ */
 
 /* The writing end for a queue of @kernel, or an error. */
-static struct ikc_tx *ikc_tx_find_end(unsigned int kernel, unsigned int queue)
+static __always_inline struct ikc_tx *ikc_tx_find_end(unsigned int kernel, unsigned int queue)
 {
 	struct ikc_tx *tx = NULL;
 	int ret;
 
 	if (ikc_attached() && kernel < IKC_MAX_KERNELS && queue < IKC_QUEUES)
-		tx = ikc_tx_find(kernel, queue);
-	if (tx)
+		tx = ikc_tx_at(kernel, queue);
+	if (likely(tx))
 		return tx;
 	ret = ikc_check_peer(kernel);
 	if (!ret)	/* or it is about to be known */
@@ -252,10 +262,11 @@ static void ikc_tx_drop_stale(struct ikc_tx *tx, unsigned int kernel, unsigned i
 }
 
 /* Caller holds tx->lock: the kernel is up and may be written to. */
-static int ikc_tx_get_attached(struct ikc_tx *tx, unsigned int kernel, unsigned int queue)
+static __always_inline int ikc_tx_get_attached(struct ikc_tx *tx, unsigned int kernel,
+					       unsigned int queue)
 {
 	/* under the lock: who forgets a peer detaches after that */
-	int ret = ikc_check_peer(kernel);
+	int ret = likely(ikc_peer_is_up(kernel)) ? 0 : ikc_check_peer(kernel);
 
 	if (ret)
 		return ret;
@@ -278,8 +289,8 @@ static void ikc_tx_complain(struct ikc_tx *tx, unsigned int kernel, unsigned int
  * the lock: who forgets a dead receiver detaches under it, and then recalls what
  * is on its way there.
  */
-static int ikc_tx_send(unsigned int kernel, unsigned int queue, const void *data, u32 len,
-		       u64 block)
+static __always_inline int ikc_tx_send(unsigned int kernel, unsigned int queue, const void *data,
+				       u32 len, u64 block)
 {
 	struct ikc_tx *tx = ikc_tx_find_end(kernel, queue);
 	unsigned long flags;
