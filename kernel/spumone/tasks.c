@@ -44,6 +44,7 @@ static void tasks_switch(void *data, bool preempt, struct task_struct *prev,
 	priority = tasks_priority(next);
 	WRITE_ONCE(t->woken, 0);
 	WRITE_ONCE(t->runs, priority);
+	WRITE_ONCE(t->switched, 1);
 	/* the layer runs on this CPU only: it sees that at its next exit, or has set waits by now */
 	barrier();
 	waits = READ_ONCE(t->waits);

@@ -270,6 +270,7 @@ struct layer_late {
  * @runs: Linux: the priority of the task that has the CPU,
  * @woken: and of the most urgent one that has been woken since it has,
  * @woken_until: which counts until then, in cycles.  Before @woken
+ * @switched: layer: 0; Linux: 1, another task has the CPU
  * @waits: layer: the priority of the RTOS that waits for Linux; 0: none does
  *
  * Priorities are those of RTOSes; 0: none.
@@ -279,6 +280,7 @@ struct layer_tasks {
 	u64 runs;
 	u64 woken;
 	u64 woken_until;
+	u64 switched;
 	u64 waits;
 };
 

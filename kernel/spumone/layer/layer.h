@@ -142,7 +142,11 @@ int layer_tasks_any(void);
 int layer_tasks_heard(const struct layer_guest *g);
 int layer_tasks_first(const struct layer_guest *g);
 int layer_tasks_were_first(void);
+void layer_tasks_interrupted(void);
+int layer_tasks_switched(void);
 void layer_tasks_wait(const struct layer_guest *g);
+void layer_tasks_stop(void);
+void layer_tasks_go_on(void);
 u64 layer_tasks_next(void);
 
 /* guests.c: those on this core */

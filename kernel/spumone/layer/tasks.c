@@ -4,11 +4,15 @@
  *
  * A CPU of Linux's has the priority of its most urgent task, up to a limit that its user has
  * set.  Linux says which task runs, and which one has been woken and will run soon.  That
- * one may also go elsewhere, so it counts for a moment only.
+ * one may also go elsewhere, so it counts for a moment only: of Linux's own time, for while an
+ * RTOS has the core Linux cannot switch to it.
  */
 #include "layer.h"
 
 static u64 tasks_waits;		/* as in what Linux sees */
+static u64 tasks_left;		/* when an RTOS got the core; 0: Linux has it */
+static u64 tasks_until;		/* what Linux said then of the one that was woken, */
+static u64 tasks_away;		/* and how long Linux has not had the core since it said so */
 
 static struct layer_tasks *tasks_here(void)
 {
@@ -35,11 +39,39 @@ int layer_tasks_heard(const struct layer_guest *g)
 /* Until when the one that was woken counts; 0: there is none. */
 static u64 tasks_woken_until(void)
 {
+	u64 now = tasks_left ? tasks_left : layer_arch_now();
 	u64 until = LAYER_READ(tasks_here()->woken_until);
 
-	if (!LAYER_READ(tasks_here()->woken) || (s64)(layer_arch_now() - until) >= 0)
+	if (until == tasks_until)
+		until += tasks_away;
+	if (!LAYER_READ(tasks_here()->woken) || (s64)(now - until) >= 0)
 		return 0;
 	return until;
+}
+
+/**
+ * layer_tasks_stop() - an RTOS gets the core, which Linux has
+ */
+void layer_tasks_stop(void)
+{
+	u64 until = LAYER_READ(tasks_here()->woken_until);
+
+	if (until != tasks_until) {
+		tasks_until = until;
+		tasks_away = 0;
+	}
+	tasks_left = layer_arch_now();
+}
+
+/**
+ * layer_tasks_go_on() - Linux gets the core, if it has not
+ */
+void layer_tasks_go_on(void)
+{
+	if (!tasks_left)
+		return;
+	tasks_away += layer_arch_now() - tasks_left;
+	tasks_left = 0;
 }
 
 /**
@@ -51,6 +83,22 @@ int layer_tasks_first(const struct layer_guest *g)
 	if (LAYER_READ(tasks_here()->runs) > g->priority)
 		return 1;
 	return LAYER_READ(tasks_here()->woken) > g->priority && tasks_woken_until();
+}
+
+/**
+ * layer_tasks_interrupted() - Linux gets an interrupt, and may switch tasks because of it
+ */
+void layer_tasks_interrupted(void)
+{
+	LAYER_WRITE(tasks_here()->switched, 0);
+}
+
+/**
+ * layer_tasks_switched() - has it since?  Whom it has woken runs by then, if that one is urgent
+ */
+int layer_tasks_switched(void)
+{
+	return !!LAYER_READ(tasks_here()->switched);
 }
 
 /**

@@ -57,6 +57,54 @@ static void test_woken(void)
 	MUST(!layer_tasks_next());
 }
 
+/* Its moment is Linux's own time: it does not pass while an RTOS has the core. */
+static void test_woken_and_away(void)
+{
+	begin(50, 99);
+	tasks->woken = 60;
+	tasks->woken_until = core_now + 100;
+	core_now += 60;
+	layer_tasks_stop();
+	core_now += 5000;
+	MUST(first());
+	layer_tasks_go_on();
+	MUST(first());
+	core_now += 20;
+	layer_tasks_stop();
+	core_now += 700;
+	layer_tasks_go_on();
+	/* that the core was Linux's already changes nothing */
+	layer_tasks_go_on();
+	layer_tasks_wait(core_first);
+	MUST(layer_tasks_next() == core_now + 20);
+	core_now += 19;
+	MUST(first());
+	core_now++;
+	MUST(!first());
+	/* one that is over does not begin anew */
+	layer_tasks_stop();
+	core_now += 5000;
+	MUST(!first());
+	layer_tasks_go_on();
+	MUST(!first());
+	/* and of another one nothing has passed */
+	tasks->woken_until = core_now + 100;
+	core_now += 100;
+	MUST(!first());
+	layer_tasks_wait(NULL);
+}
+
+/* Linux says that it has switched tasks, and the layer forgets it with the next interrupt. */
+static void test_switched(void)
+{
+	begin(50, 99);
+	MUST(!layer_tasks_switched());
+	tasks->switched = 1;
+	MUST(layer_tasks_switched() && layer_tasks_switched());
+	layer_tasks_interrupted();
+	MUST(!layer_tasks_switched());
+}
+
 /* Linux sees who waits for it, and the layer what it has said. */
 static void test_waits(void)
 {
@@ -105,6 +153,8 @@ void test_tasks(void)
 {
 	test_limit();
 	test_woken();
+	test_woken_and_away();
+	test_switched();
 	test_waits();
 	test_visited();
 	test_deadline();

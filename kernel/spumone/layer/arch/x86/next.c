@@ -2,7 +2,7 @@
 /* Whose turn it is: an RTOS's, Linux's, or nobody's; and that it gets the core. */
 #include "x86.h"
 
-static int next_serves;	/* Linux was let in before an RTOS to take an interrupt, and has not returned from it */
+static int next_serves;	/* Linux has got an interrupt that may wake a task, and has not returned from it */
 static int next_late;	/* something came while Linux was about to get the core: it does not yet */
 
 /* An NMI that came meanwhile.  With something else on its way, layer_next_late_nmi() sees to it. */
@@ -50,6 +50,7 @@ static void next_set_timer(void)
 /* This core's own CPU of Linux's. */
 static void next_to_own(void)
 {
+	layer_tasks_go_on();
 	layer_vcpu_hold(1);
 	layer_vcpu_switch(&layer_linux);
 	if (layer_nmi_pending)
@@ -73,10 +74,13 @@ static void next_to_rtos(struct layer_guest *g)
 {
 	struct x86_guest *x = x86_guest(g);
 
-	if (layer_current == &layer_linux)
+	if (layer_current == &layer_linux) {
 		layer_rt_enters(g, !(layer_vmcb.save.rflags & X86_FLAGS_IF));
-	else if (layer_current != &x->vcpu)
+		if (layer_tasks_any())
+			layer_tasks_stop();
+	} else if (layer_current != &x->vcpu) {
 		layer_rt_enters(g, 0);
+	}
 	if (LAYER_READ(layer_shared()->refuge))
 		next_flee();
 	/* Linux's interrupts wait, unless they may wake somebody */
@@ -186,18 +190,31 @@ static noinline __cold void next_wait_for_return(void)
 }
 
 /*
- * Does Linux go before this RTOS, though that wants the core?  With an interrupt, too, until it
- * returns from that: it may wake a task.  If it cannot take it yet, it goes on until it can.
+ * Linux has an interrupt until it returns from that, or has switched tasks, which is how it may
+ * go on elsewhere first.  If it cannot take it yet, it goes on until it can.
+ */
+static noinline __cold void next_look_at_interrupt(void)
+{
+	if (layer_vectors_any()) {
+		next_serves = 1;
+		layer_tasks_interrupted();
+	} else if (layer_tasks_switched()) {
+		next_serves = 0;
+	}
+	if (next_serves)
+		next_wait_for_return();
+}
+
+/*
+ * Does Linux go before this RTOS, though that wants the core?  With an interrupt, too, for it may
+ * wake a task: also with one that it took when no RTOS wanted the core.  NULL: none does now.
  */
 static noinline __cold int next_is_linux(const struct layer_guest *g)
 {
-	if (!layer_tasks_heard(g))
-		return 0;
-	if (layer_vectors_any())
-		next_serves = 1;
-	if (next_serves)
-		next_wait_for_return();
-	if (next_serves || layer_tasks_first(g))
+	if (g ? !layer_tasks_heard(g) : !layer_hosts_alone())
+		return !g;
+	next_look_at_interrupt();
+	if (!g || next_serves || layer_tasks_first(g))
 		return 1;
 	/* it has become less urgent just now, in its scheduler and with a lock */
 	if (!layer_tasks_were_first() || layer_vmcb.save.rflags & X86_FLAGS_IF)
@@ -211,7 +228,7 @@ static struct layer_guest *next_rtos(void)
 {
 	struct layer_guest *g = layer_guests_look();
 
-	if (!g || (layer_tasks_any() && next_is_linux(g))) {
+	if (layer_tasks_any() ? next_is_linux(g) : !g) {
 		layer_tasks_wait(g);
 		return NULL;
 	}
