@@ -7,6 +7,7 @@ import random
 import pytest
 
 from lab.machine import Machine
+from lab.stage.rt import UNTIL_END, busy
 from tests.support.tiers import rounds
 from tests.system.test_layer import LOAD, assert_balanced, counts, do, launch, load
 
@@ -24,15 +25,15 @@ def end(machine: Machine, cpus: list[int]) -> None:
     machine.assert_dmesg_clean()
 
 
-def wander(machine: Machine) -> None:
-    """Let each CPU go anywhere, under load; none of its interrupts is lost or comes twice."""
+def wander(machine: Machine, visits: int) -> None:
+    """Let each CPU go anywhere, so often, under load; none of its interrupts is lost or comes twice."""
     load(machine)
     cpus = machine.online_cpus()
     launch(machine, cpus)
     before = counts(machine)
     machine.run(f"({LOAD.format(n=100 * rounds(4, 1))}) >/dev/null 2>&1 & echo $! >/tmp/load")
     choice = random.Random(15)
-    for _ in range(rounds(200, 20)):
+    for _ in range(visits):
         do(machine, f"visit {choice.choice(cpus)} {choice.choice(cpus)}")
     # all on one, until the load has ended
     for cpu in cpus:
@@ -45,12 +46,12 @@ def wander(machine: Machine) -> None:
 
 
 def test_cpus_wander(machine: Machine) -> None:
-    wander(machine)
+    wander(machine, rounds(200, 20))
 
 
 @pytest.mark.machine(kernel="6.1", partitions=["6.1"], one_thread=True, load=False)
 def test_older_kernel(fresh_machine: Machine) -> None:
-    wander(fresh_machine)
+    wander(fresh_machine, rounds(200, 8))
 
 
 def test_cpus_come_and_go(machine: Machine) -> None:
@@ -70,6 +71,25 @@ def test_cpus_come_and_go(machine: Machine) -> None:
         assert_balanced(before[cpu], after[cpu])
     do(machine, "visit 1 1")
     end(machine, [])
+
+
+def test_alone_again_it_halts_by_itself(machine: Machine) -> None:
+    """One that went while it shared its core is not left for each halt when it is home again, and alone.
+
+    The layer would take it for halted when the next one comes, and nobody wakes a CPU that Linux knows to be awake.
+    """
+    load(machine)
+    launch(machine, [0, 1])
+    with busy(machine, f"taskset -c 0 sh -c '{UNTIL_END}; do :; done'"):
+        # the busy one is on 1 when that goes again, and is home before that is
+        for command in ("visit 1 0", "visit 0 1", "visit 0 0", "visit 1 1"):
+            do(machine, command)
+        before = counts(machine)[1]
+        machine.run("for n in $(seq 50); do taskset -c 1 true; done")
+        after = counts(machine)[1]
+    exits, interrupts, calls = (after[what] - before[what] for what in ("exits", "interrupts", "calls"))
+    assert exits - calls < 2 * interrupts, f"{exits} exits, {interrupts} of them for interrupts and {calls} for calls"
+    end(machine, [0, 1])
 
 
 def test_nmis_find_it(machine: Machine) -> None:

@@ -101,11 +101,20 @@ static int host_can_go(u64 core)
 	       layer_params.apic && LAYER_READ(layer_host_pages[core].shared.bell);
 }
 
+/*
+ * Alone, this core's own halts and spins by itself.  If it were left for that, it would be taken
+ * for halted when the next one comes, wherever it is by then.
+ */
+static void host_shares_no_more(void)
+{
+	if (layer_hosts_alone())
+		layer_vmcb.control.intercept_3 &= ~(SVM_3_HLT | SVM_3_PAUSE);
+}
+
 static void host_goes(struct x86_host *x, u64 core)
 {
 	layer_hosts_leaves(&x->h, core);
-	if (layer_hosts_alone())
-		layer_vmcb.control.intercept_3 &= ~(SVM_3_HLT | SVM_3_PAUSE);
+	host_shares_no_more();
 }
 
 /* This core's own.  What Linux says of it is read once. */
@@ -202,6 +211,8 @@ void layer_host_settle(void)
 	if (__atomic_exchange_n(&x->nmi, 0, __ATOMIC_ACQUIRE))
 		layer_apic_nmi();
 	layer_hosts_settles(&x->h);
+	/* it may have shared this core when it went */
+	host_shares_no_more();
 }
 
 /* ---- its home ---- */
