@@ -5,16 +5,11 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
 
 from pexpect.socket_pexpect import SocketSpawn
 
-from lab import faults
 from lab.partition import PartitionConsole
 from lab.shell import Shell
-
-#: What is said of a console whose input the machine took only when more came.
-_LOST = "interrupt of a console lost"
 
 
 class Consoles:
@@ -30,8 +25,7 @@ class Consoles:
         for number, end in enumerate(sockets):
             channel = SocketSpawn(end, timeout=60, maxread=65536)
             channel.delaybeforesend = None
-            name = f"host shell {number}"
-            self.add(Shell(channel, name, context=context, revived=partial(faults.record, _LOST, name)))
+            self.add(Shell(channel, f"host shell {number}", context=context))
 
     def add(self, shell: Shell) -> None:
         """Take one more shell; they are numbered as they come."""
@@ -55,18 +49,11 @@ class Consoles:
         if name not in self._partitions:
             number = max(n for n in self._shells if n not in self._claimed and n != 0)
             shell = self.claim(number)
-            revived = partial(faults.record, _LOST, f"{shell.name}, with partition {name}")
-            console = PartitionConsole(shell, name, revived, partial(self.taken, number))
+            console = PartitionConsole(shell, name)
             console.on_close = lambda: self._release(name, number)
             self._partitions[name] = console
             console.attach(timeout, login)
         return self._partitions[name]
-
-    def taken(self, number: int) -> int:
-        """Return how many bytes the machine's kernel has taken from a shell's console so far."""
-        # A console's number in the kernel begins at 1.
-        mine = f'grep -lx "console_vtermno: {number + 1}" /sys/kernel/debug/virtio-ports/*'
-        return int(self.first().run(f'sed -n "s/^bytes_received: //p" "$({mine})"').output)
 
     def _release(self, name: str, number: int) -> None:
         self._partitions.pop(name, None)

@@ -20,8 +20,12 @@ class Diagnosis:
         self._noted: str | None = None
 
     def serial_tail(self, size: int = TAIL) -> str:
-        """Return the end of what the host's kernel wrote to the serial console."""
-        return self._emulator.console()[-size:]
+        """Return the end of what the host's kernel wrote to the serial console, and its first oops if that was earlier."""
+        log = self._emulator.console()
+        oops = faults.first_oops(log)
+        if oops is None or oops > len(log) - size:
+            return log[-size:]
+        return f"{log[oops : oops + size]}\n[...]\n{log[max(oops + size, len(log) - size) :]}"
 
     def context(self) -> str:
         """Return what explains a command that failed."""

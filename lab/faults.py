@@ -59,18 +59,19 @@ def emulator_fault(log: str) -> str | None:
     return stale_breakpoint(log) or (None if _OURS.search(log) else _lost_timer(log))
 
 
+def first_oops(log: str) -> int | None:
+    """Return where a kernel's log begins to tell of its death, or None."""
+    first = _ANY_OOPS.search(log)
+    return log.rfind("\n", 0, first.start()) + 1 if first else None
+
+
 def stale_breakpoint(log: str) -> str | None:
     """Return the name of a breakpoint that only the emulator still knew and that the kernel died of, or None."""
-    first = _ANY_OOPS.search(log)
-    if not first:
+    first = first_oops(log)
+    if first is None or not _OOPS.search(log[first:].partition("\n")[0]):
         return None
-    line_start = log.rfind("\n", 0, first.start()) + 1
-    line_end = log.find("\n", first.start())
-    line = log[line_start : line_end if line_end >= 0 else len(log)]
-    if not _OOPS.search(line):
-        return None
-    code = log.find("Code: ", first.start())
-    rip = _RIP.search(log, first.start(), code) if code >= 0 else None
+    code = log.find("Code: ", first)
+    rip = _RIP.search(log, first, code) if code >= 0 else None
     if not rip or not _PATCHED.match(log, code):
         return None
     return f"Oops: int3 at {rip[1]}, where there is none"

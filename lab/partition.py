@@ -29,14 +29,8 @@ class PartitionConsole:
     the kernel is told to keep to its log.
     """
 
-    def __init__(
-        self,
-        shell: Shell,
-        name: str,
-        revived: Callable[[], None] | None = None,
-        taken: Callable[[], int] | None = None,
-    ):
-        """Take a shell of the host; for ``revived`` and ``taken`` see Shell."""
+    def __init__(self, shell: Shell, name: str):
+        """Take a shell of the host."""
         self._host = shell
         self._shell = Shell(
             shell.channel,
@@ -44,8 +38,6 @@ class PartitionConsole:
             program="sh",
             guard=_GUARD,
             context=lambda: self._describe(),
-            revived=revived,
-            taken=taken,
         )
         self.name = name
         #: What leads to the console in the host's shell, and what that says first.

@@ -63,10 +63,7 @@ class Shell:
 
     ``guard`` names a shell variable: where that is set, nothing is run, because
     it is not the shell that was meant.  ``context`` gives text for error
-    messages: what else is known just then.  ``revived`` is for the emulator's consoles: it is
-    told of a shell that did not hear what was sent until something more was (docs/lab.md).
-    ``taken`` is for a shell that has more than such a console on its way: it counts the bytes
-    that the console took, and only what it had not taken itself is the emulator's fault.
+    messages: what else is known just then.
     """
 
     def __init__(
@@ -76,8 +73,6 @@ class Shell:
         program: str = "bash",
         guard: str = "",
         context: Callable[[], str] = lambda: "",
-        revived: Callable[[], None] | None = None,
-        taken: Callable[[], int] | None = None,
     ):
         self.channel = channel
         self.name = name
@@ -85,8 +80,6 @@ class Shell:
         self._guard = guard
         #: What else is known just then, for a message about an error.
         self.context = context
-        self._revived = revived
-        self._taken = taken
         self._interrupt_first = False
 
     def run(self, command: str, timeout: float = 60.0, check: bool = True) -> Result:
@@ -148,9 +141,9 @@ class Shell:
             if self._interrupt_first:
                 self.interrupt()
                 self.recover()
-            sent = line.encode("utf-8", "surrogateescape")
-            self.channel.send(sent)
-            if self._wait_for_start(b"\1" + nonce.encode(), len(sent)) == GUARDED:
+            self.channel.send(line.encode("utf-8", "surrogateescape"))
+            mark = b"\1" + nonce.encode()
+            if self.channel.expect_exact([mark + b";", mark + GUARDED.encode()], timeout=_START_SECONDS) == 1:
                 raise ShellGone(self._describe(f"its console has ended, cannot run: {command}"))
         except pexpect.TIMEOUT:
             self._interrupt_first = True
@@ -158,23 +151,6 @@ class Shell:
         except (pexpect.EOF, OSError):
             raise ShellGone(self._describe(f"the machine is gone, cannot run: {command}")) from None
         return b"\2" + nonce.encode() + b":"
-
-    def _wait_for_start(self, mark: bytes, sent: int) -> str:
-        """Wait until the shell runs the ``sent`` bytes; returns GUARDED if it is not the shell that was meant."""
-        answers = [mark + b";", mark + GUARDED.encode()]
-        try:
-            answer = self.channel.expect_exact(answers, timeout=_START_SECONDS)
-        except pexpect.TIMEOUT:
-            if not self._revived:
-                raise
-            before = self._taken() if self._taken else 0
-            self.channel.send(b"\n")
-            answer = self.channel.expect_exact(answers, timeout=_START_SECONDS)
-            if self._taken and self._taken() - before <= sent:
-                what = "the machine took what was sent at once, and the shell began only when more came"
-                raise ShellTimeout(self._describe(what)) from None
-            self._revived()
-        return GUARDED if answer == 1 else ""
 
     def interrupt(self) -> None:
         """Press Ctrl-C."""
