@@ -136,6 +136,8 @@ def remade(block: Block, again: Callable[[Entry], Entry]) -> list[str]:
     lines: list[str] = []
     for entry in entries(block.lines):
         new = again(entry).as_long_as(entry)
+        if entry.output and not new.output:
+            raise TranscriptError(f"prints nothing any more: {entry.line.strip()!r}")
         lines += [new.line, *shortened(entry.output, new.output)]
     return lines
 

@@ -66,10 +66,13 @@ def _printed(source: str) -> tuple[str, ...]:
     """Run a command here; raises CalledProcessError if it fails.  What it typed and said is in order."""
     script, *options = source.split()
     words = [sys.executable, "-u", "-m", _HERE[script], *options]
-    run = subprocess.run(words, cwd=SRC, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
+    # progress is part of a demonstration, and of a benchmark it is not
+    bench = script.startswith("bench/")
+    stderr = None if bench else subprocess.STDOUT
+    run = subprocess.run(words, cwd=SRC, text=True, stdout=subprocess.PIPE, stderr=stderr, check=True)
     lines = _lines(run.stdout)
     # a demonstration has an empty line before each command
-    return (f"$ {source}", *lines) if script.startswith("bench/") else tuple(filter(None, lines))
+    return (f"$ {source}", *lines) if bench else tuple(filter(None, lines))
 
 
 class Sources:

@@ -116,6 +116,12 @@ def test_what_is_not_printed_any_more(gone: str) -> None:
         remade(Block(0, old, "./demo"), from_printed(PRINTED))
 
 
+def test_what_prints_nothing_any_more() -> None:
+    silent = from_printed(["$ bench/kml --demo", "[ 1.0 s] building", "all of it"])
+    with pytest.raises(TranscriptError, match="prints nothing any more"):
+        remade(Block(0, ("$ bench/kml --demo", "all of it"), "bench/kml --demo"), silent)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "left"),
     [
