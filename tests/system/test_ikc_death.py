@@ -14,7 +14,7 @@ from lab.stage.traffic import Kernel, area, assert_correct, ikc, kernels, load, 
 from tests.support.tiers import rounds
 
 #: Of a partition in the middle of its traffic.
-KILLS = rounds(50, 8)
+KILLS = rounds(50, 4)
 
 
 def sender_initrd(machine: Machine) -> str:

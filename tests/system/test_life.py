@@ -115,7 +115,7 @@ def test_rounds_of_every_end(fresh_machine: Machine) -> None:
 
 def test_killed_while_booting(fresh_machine: Machine) -> None:
     """Killed at random moments of its own boot: nothing lost, CPUs answer, and each start puts its kernel elsewhere."""
-    kills = rounds(50, 5)
+    kills = rounds(50, 3)
     before = Resources(fresh_machine)
     start(fresh_machine, memory="256M", packed=True)
     fresh_machine.run("shimos kill web")

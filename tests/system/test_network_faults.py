@@ -16,7 +16,7 @@ from tests.support.tiers import rounds
 pytestmark = pytest.mark.machine(nics=[Nic()])
 
 MIB = 1 << 20
-KILLS = rounds(10, 3)
+KILLS = rounds(10, 2)
 #: More than there is time for.
 ENDLESS = 1 << 40
 

@@ -236,9 +236,9 @@ def test_budget(fresh_machine: Machine) -> None:
     machine.run(
         "echo 1 >/proc/sys/kernel/watchdog_thresh; echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout"
     )
-    alone = loops(machine, 2)
+    alone = loops(machine, rounds(2, 1))
     got = {}
-    for name, seconds in (("endless", 4), ("past", 1), ("often", 2)):
+    for name, seconds in (("endless", rounds(4, 1)), ("past", 1), ("often", 2)):
         with beside(machine, f"busy-{name}", 0, BUDGET):
             got[name] = loops(machine, seconds) / alone
             end = state(machine, 0)

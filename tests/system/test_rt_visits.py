@@ -28,7 +28,7 @@ def test_beside_a_program(machine: Machine) -> None:
             # the program goes where the CPU went, and another one comes
             machine.run("shimos rt move ctl 0")
             machine.run(rt_command(image="busy-endless", name="log", more="--budget 30%"))
-            for _ in range(rounds(20, 3)):
+            for _ in range(rounds(20, 2)):
                 machine.run("shimos rt move host:1 1 && shimos rt move host:1 0 && shimos rt move host:0 1")
                 machine.run("shimos rt move host:0 2 && shimos rt move host:0 0")
         before = json.loads(machine.run("shimos rt latency ctl --json").output)["count"]
