@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from lab import cache, files, host, progress
+from lab import cache, dates, files, host, progress
 from lab.apt import development
 from lab.arch import AMD64, DEFAULT, Arch
 from lab.command import CommandError, run
@@ -38,6 +38,7 @@ PROFILE_VARIABLE = "SHIMOS_TOOL_PROFILE"
 def run_make(target: str, out: Path, *variables: str, source: Path = SRC) -> str:
     """Make a target of the Makefile of the repository, or of a copy of it, in ``out``; returns all that was said."""
     out.mkdir(parents=True, exist_ok=True)
+    dates.date_tree()
     return run("make", "--no-print-directory", "-C", source, f"-j{os.cpu_count()}", target, f"OUT={out}", *variables)
 
 
@@ -64,6 +65,7 @@ def _cargo(arch: Arch, *options: str) -> Path:
     """Build static binaries, as tool/.cargo says; returns where they are."""
     profile = os.environ.get(PROFILE_VARIABLE) or "lab"
     development(arch)
+    dates.date_tree()
     run("cargo", "build", "--profile", profile, "--locked", "--target", arch.rust, *options, cwd=SRC / "tool")
     return CACHE / "target" / arch.rust / profile
 
@@ -91,6 +93,13 @@ def products(arch: Arch = DEFAULT) -> dict[str, Path]:
     if "tool" not in os.environ.get(_WITHOUT, ""):
         parts["usr/bin/shimos"] = tool(arch)
     return parts
+
+
+def packages(out: Path, *variables: str) -> Path:
+    """Build the Debian packages below ``out``; returns where they are."""
+    dates.date_tree()
+    run("make", "-C", SRC, "deb", f"BUILD={out}", *variables)
+    return out / "deb"
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from lab import build, cache, contracts, kernels, scripts, source, tier
+from lab import build, cache, contracts, dates, kernels, scripts, source, tier
 from lab.arch import AMD64, ARM64
 from lab.command import CommandError, run
 from lab.paths import CACHE, SRC
@@ -61,11 +61,13 @@ def rust_format() -> None:
 
 def clippy() -> None:
     """Tool and libraries: clippy."""
+    dates.date_tree()
     run("cargo", "clippy", "--profile", "lab", "--locked", "--all-targets", "--", "-D", "warnings", cwd=_TOOL)
 
 
 def rust_tests() -> None:
     """Tool and libraries: unit tests."""
+    dates.date_tree()
     run("cargo", "test", "--profile", "lab", "--locked", cwd=_TOOL)
 
 
@@ -165,6 +167,7 @@ _BUILD = CACHE / "build" / "check"
 
 def _make(target: str, *variables: str) -> None:
     with cache.lock(f"check-{target}"):
+        dates.date_tree()
         run("make", "--no-print-directory", target, f"BUILD={_BUILD}", *variables, cwd=SRC)
 
 

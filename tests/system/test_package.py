@@ -7,7 +7,6 @@ from pathlib import Path
 
 from lab import build, kernels
 from lab.command import run
-from lab.paths import SRC
 from tests.support.tiers import everything
 
 #: What an installed machine must have.
@@ -39,11 +38,10 @@ def test_man_pages(tmp_path: Path) -> None:
 
 
 def test_packages(tmp_path: Path) -> None:
-    made = tmp_path / "build"
     # As the lab has built it, or, which takes minutes, as it is given away.
-    run("make", "-C", SRC, "deb", f"BUILD={made}", f"PROFILE={'release' if everything() else 'lab'}")
-    (tool,) = (made / "deb").glob("shimos_*.deb")
-    (modules,) = (made / "deb").glob("shimos-dkms_*.deb")
+    made = build.packages(tmp_path / "build", f"PROFILE={'release' if everything() else 'lab'}")
+    (tool,) = made.glob("shimos_*.deb")
+    (modules,) = made.glob("shimos-dkms_*.deb")
     # The tool is static, and whose modules come otherwise needs no compiler.
     assert run("dpkg-deb", "--field", tool, "Depends").strip() == ""
     assert "dkms" in run("dpkg-deb", "--field", modules, "Depends")

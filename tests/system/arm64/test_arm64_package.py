@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from lab import kernels
+from lab import build, kernels
 from lab.apt import development
 from lab.arch import ARM64
 from lab.command import run
-from lab.paths import SRC
 
 #: No programs in kernel mode and no layer there.
 MODULES = {f"shimos_{name}" for name in ("ikc", "kloader", "agent", "virtio", "backend")}
@@ -23,12 +22,11 @@ def assert_static(program: Path) -> None:
 
 
 def test_packages(tmp_path: Path) -> None:
-    build = tmp_path / "build"
     development(ARM64)
     # Of a release there is nothing here that test_package.py does not see; the lab has built its own of both.
-    run("make", "-C", SRC, "deb", "ARCH=arm64", "PROFILE=lab", f"BUILD={build}")
-    (tool,) = (build / "deb").glob("shimos_*_arm64.deb")
-    (modules,) = (build / "deb").glob("shimos-dkms_*_all.deb")
+    made = build.packages(tmp_path / "build", "ARCH=arm64", "PROFILE=lab")
+    (tool,) = made.glob("shimos_*_arm64.deb")
+    (modules,) = made.glob("shimos-dkms_*_all.deb")
     assert run("dpkg-deb", "--field", tool, "Architecture").strip() == "arm64"
     assert run("dpkg-deb", "--field", tool, "Depends").strip() == ""
     listing = run("dpkg-deb", "--contents", tool)

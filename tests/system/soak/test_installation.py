@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from lab import files
-from lab.command import run
+from lab import build, files
 from lab.devices import OUTSIDE, Disk, mac
 from lab.installed import Firmware, Installed
 from lab.partition_root import partition_root
-from lab.paths import SRC
 
 #: Seconds for what systemd does on an emulated machine that has other work too, and for what a compiler does.
 LONG, COMPILING = 600.0, 3600.0
@@ -42,10 +40,10 @@ OURS = "find / -xdev -name '*shimos*' ! -path '/etc/shimos*' ! -path '/var/log/*
 
 def packages(directory: Path) -> Path:
     """Make the packages, and a disk that has them."""
-    run("make", "-C", SRC, "deb", f"BUILD={directory}", "PROFILE=lab")
+    made = build.packages(directory, "PROFILE=lab")
     tree = directory / "tree"
     tree.mkdir()
-    for package in (directory / "deb").glob("*.deb"):
+    for package in made.glob("*.deb"):
         (tree / package.name).write_bytes(package.read_bytes())
     files.ext4(tree, directory / "packages", 1 << 20)
     return directory / "packages"
