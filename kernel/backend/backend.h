@@ -123,11 +123,13 @@ struct backend_ops {
  * @calls_saved: the user did not want one
  * @direct_bytes: handed on in the user's own pages
  * @copied_bytes: copied
+ * @polled_ns: a thread looked for the next request, and there was none yet
  */
 struct backend_counters {
 	u64 reads, read_bytes, writes, write_bytes, others, errors;
 	u64 kicks, calls, calls_saved;
 	u64 direct_bytes, copied_bytes;
+	u64 polled_ns;
 };
 
 /**

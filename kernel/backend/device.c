@@ -84,6 +84,7 @@ static void backend_add_counters(struct shimos_dev_status *out, const struct bac
 		out->calls_saved += READ_ONCE(c->calls_saved);
 		out->direct_bytes += READ_ONCE(c->direct_bytes);
 		out->copied_bytes += READ_ONCE(c->copied_bytes);
+		out->polled_ns += READ_ONCE(c->polled_ns);
 	}
 }
 

@@ -21,6 +21,15 @@ static char readers;
 
 /* ---- serving ---- */
 
+/* There is no more: false if the user will ring for the next one, true if it is there.  q->mutex. */
+static bool disk_rest(struct disk_queue *q)
+{
+	struct vqueue *v = &q->ring->v;
+
+	q->ring->count.polled_ns += poll_for_more(&q->poll, v, &q->serving);
+	return vqueue_has_more(v) || !vqueue_enable_notify(v);
+}
+
 /* All that is available; returns when the user will ring for more.  q->mutex. */
 static void disk_serve(struct disk_queue *q)
 {
@@ -32,6 +41,7 @@ static void disk_serve(struct disk_queue *q)
 	do {
 		int budget = DISK_BUDGET;
 
+		poll_came(&q->poll);
 		vqueue_disable_notify(v);
 		q->batching = true;
 		blk_start_plug(&plug);
@@ -50,7 +60,7 @@ static void disk_serve(struct disk_queue *q)
 		more = disk_range_step(q);
 		cond_resched();
 		/* a user that never pauses must not keep its own stop() waiting */
-	} while (READ_ONCE(q->serving) && (ret || more || !vqueue_enable_notify(v)));
+	} while (READ_ONCE(q->serving) && (ret || more || disk_rest(q)));
 }
 
 static int disk_thread(void *data)
@@ -284,6 +294,7 @@ static int disk_start_threads(struct backend *b, struct disk *disk)
 
 		q->disk = disk;
 		q->ring = &b->ring[n];
+		poll_init(&q->poll);
 		INIT_LIST_HEAD(&q->ranges);
 		mutex_init(&q->mutex);
 		thread = kthread_run(disk_thread, q, "shm-%u/%u", b->id, n);

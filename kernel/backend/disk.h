@@ -8,6 +8,7 @@
 #include <shimos/compat.h>
 
 #include "backend.h"
+#include "poll.h"
 
 /**
  * struct disk_queue - one ring of a disk
@@ -18,6 +19,7 @@
  * @mutex: guards the taking end of the ring
  * @serving: cleared without the mutex, which is then awaited
  * @chain: mutex: the request being looked at
+ * @poll: the thread's own: how long it looks for the next request before it sleeps
  * @ranges: mutex: discards and zeroes that are under way
  * @batching: the thread's own: it is about to call the user for several at once
  * @batched: completed since the last call
@@ -32,6 +34,7 @@ struct disk_queue {
 	struct mutex mutex;
 	bool serving;
 	struct vqueue_chain chain;
+	struct poll poll;
 	struct list_head ranges;
 	bool batching;
 	unsigned int batched;

@@ -14,7 +14,7 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define SHIMOS_DEV_VERSION	1
+#define SHIMOS_DEV_VERSION	2
 #define SHIMOS_DEV_NAME		64	/* with the final NUL */
 #define SHIMOS_DEV_IFNAME	16
 #define SHIMOS_DEV_ERROR_LEN	512
@@ -165,6 +165,7 @@ enum shimos_dev_state {
  * @calls_saved: the user did not want one
  * @direct_bytes: payload that was handed on in the user's own pages
  * @copied_bytes: payload that was copied
+ * @polled_ns: threads of this kernel looked for requests, and there were none yet
  */
 struct shimos_dev_status {
 	struct shimos_dev_header hdr;
@@ -194,6 +195,7 @@ struct shimos_dev_status {
 	__u64 calls_saved;
 	/* payload bytes: handed on in the user's own pages, and copied */
 	__u64 direct_bytes, copied_bytes;
+	__u64 polled_ns;
 };
 
 #define SHIMOS_DEV_IOC_MAGIC	0xB9

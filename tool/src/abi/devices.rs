@@ -8,7 +8,7 @@ use nix::errno::Errno;
 
 use super::raw::{Argument, Header};
 
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 pub const NAME_LEN: usize = 64;
 pub const IFNAME_LEN: usize = 16;
 pub const ERROR_LEN: usize = 512;
@@ -94,6 +94,7 @@ pub struct Status {
     pub calls_saved: u64,
     pub direct_bytes: u64,
     pub copied_bytes: u64,
+    pub polled_ns: u64,
 }
 
 macro_rules! arguments {
@@ -222,7 +223,8 @@ mod tests {
             calls,
             calls_saved,
             direct_bytes,
-            copied_bytes
+            copied_bytes,
+            polled_ns
         );
         check.value(
             "offsetof(struct shimos_dev_status, type)",

@@ -108,6 +108,8 @@ pub struct Counters {
     /// Bytes handed on in the user's own pages.
     pub direct_bytes: u64,
     pub copied_bytes: u64,
+    /// Time for which this kernel's threads looked for requests, and there were none yet.
+    pub polled_ns: u64,
 }
 
 /// Everything there is to know about one device; docs/json.md describes its JSON.

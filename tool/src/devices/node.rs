@@ -133,6 +133,7 @@ fn status_from(raw: &raw::Status) -> Status {
             doorbells_saved: raw.calls_saved,
             direct_bytes: raw.direct_bytes,
             copied_bytes: raw.copied_bytes,
+            polled_ns: raw.polled_ns,
         },
     }
 }

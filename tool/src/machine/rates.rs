@@ -39,6 +39,8 @@ pub struct DeviceRow {
     /// Requests, packets.
     pub operations: f64,
     pub doorbells: f64,
+    /// Of one CPU, of the kernel that owns it: looking for requests.
+    pub polled_percent: f64,
 }
 
 /// Make one row for each kernel that there is now.
@@ -112,6 +114,7 @@ fn devices(
             written: rate(|c| c.write_bytes),
             operations: rate(|c| c.reads) + rate(|c| c.writes) + rate(|c| c.others),
             doorbells: rate(|c| c.doorbells_from_user) + rate(|c| c.doorbells_to_user),
+            polled_percent: rate(|c| c.polled_ns) / 1e7,
         }
     })
     .collect()
@@ -256,6 +259,7 @@ pub mod tests {
         devices[0].counters.reads += 20;
         devices[0].counters.read_bytes += 2 << 20;
         devices[0].counters.doorbells_from_user += 10;
+        devices[0].counters.polled_ns += 100_000_000;
         devices[1].counters.read_bytes += 3000;
         devices[1].counters.doorbells_to_user += 4;
         now.queues.as_mut().unwrap()[0].rung += 6;

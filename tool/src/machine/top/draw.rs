@@ -258,9 +258,9 @@ mod tests {
                 "",
                 "",
                 "devices of web",
-                "ID  KIND  NAME      STATE    READ/S   WRITE/S  OPS/S  DOORBELLS/S",
-                "1   disk  /dev/vdb  running  1 MiB    0 B      10     5",
-                "2   net   shm-web0  offered  1.5 KiB  0 B      0      2",
+                "ID  KIND  NAME      STATE    READ/S   WRITE/S  OPS/S  DOORBELLS/S  POLL%",
+                "1   disk  /dev/vdb  running  1 MiB    0 B      10     5            5",
+                "2   net   shm-web0  offered  1.5 KiB  0 B      0      2            0",
                 KEYS,
             ]
         );

@@ -19,7 +19,7 @@ pub const HEAD: [&str; Sort::ALL.len()] = [
 ];
 
 /// The heads of a kernel's devices.
-pub const DEVICE_HEAD: [&str; 8] = [
+pub const DEVICE_HEAD: [&str; 9] = [
     "ID",
     "KIND",
     "NAME",
@@ -28,6 +28,7 @@ pub const DEVICE_HEAD: [&str; 8] = [
     "WRITE/S",
     "OPS/S",
     "DOORBELLS/S",
+    "POLL%",
 ];
 
 /// What is not known, or not there.
@@ -61,6 +62,7 @@ pub fn device_cells(device: &DeviceRow) -> [String; DEVICE_HEAD.len()] {
         show_bytes(device.written),
         show_count(device.operations),
         show_count(device.doorbells),
+        show_count(device.polled_percent),
     ]
 }
 
@@ -94,7 +96,7 @@ mod tests {
         let device = &rates::example()[0].devices[0];
         assert_eq!(
             device_cells(device).join(" "),
-            "1 disk /dev/vdb running 1 MiB 0 B 10 5"
+            "1 disk /dev/vdb running 1 MiB 0 B 10 5 5"
         );
     }
 }
