@@ -144,15 +144,24 @@ static void net_status(struct backend *b, struct shimos_dev_status *out)
 	strscpy(out->name, port->dev->name, sizeof(out->name));
 }
 
+void net_free(struct net_port *port)
+{
+	struct net_device *dev = port->dev;
+	unsigned int i;
+
+	for (i = 0; i < port->pairs; i++)
+		page_pool_destroy(port->pair[i].pool);
+	free_percpu(dev->tstats);
+	free_netdev(dev);
+}
+
 static void net_release(struct backend *b)
 {
 	struct net_port *port = b->private;
-	struct net_device *dev = port->dev;
 
 	cancel_work_sync(&port->features);
-	unregister_netdev(dev);
-	free_percpu(dev->tstats);
-	free_netdev(dev);
+	unregister_netdev(port->dev);
+	net_free(port);
 }
 
 const struct backend_ops net_ops = {

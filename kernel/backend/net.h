@@ -22,12 +22,14 @@
 #include <linux/timer.h>
 #include <linux/virtio_net.h>
 #include <linux/workqueue.h>
+#include <shimos/compat_page_pool.h>
 
 #include "backend.h"
 
 #define NET_PAIRS	16	/* at most */
 #define NET_RING	512	/* largest ring */
 #define NET_ROOM	256	/* pieces of memory, at most, for one packet to the user */
+#define NET_POOL	256	/* pages that a pair keeps, at most, to copy packets into */
 #define NET_HEADER	((u32)sizeof(struct virtio_net_hdr_mrg_rxbuf))
 /* The largest of IPv6, behind two VLAN tags; more are never one packet. */
 #define NET_PACKET_MAX	(ETH_HLEN + 2 * VLAN_HLEN + (u32)sizeof(struct ipv6hdr) + 65535)
@@ -59,6 +61,7 @@ struct net_room {
  * @tx: from the user
  * @napi: from the user: who runs it is the one who takes from @tx
  * @chain: from the user: taken last
+ * @pool: from the user: pages for large copies
  * @copied: bytes, not in tx->count yet
  * @answered: completed requests that were not called for yet
  * @direct: packets that lie in the user's pages
@@ -77,6 +80,7 @@ struct net_pair {
 	/* from the user: who runs the NAPI is the one who takes from tx */
 	struct napi_struct napi;
 	struct vqueue_chain chain;
+	struct page_pool *pool;
 	u64 copied;
 	bool answered;
 	atomic_t direct;
@@ -140,6 +144,13 @@ extern const struct ethtool_ops net_ethtool_ops;
  * Context: A work.  Takes RTNL.
  */
 void net_update_features(struct work_struct *work);
+/**
+ * net_free() - free a device that is not registered, or not any more
+ * @port: of it; pairs need not have pools yet
+ *
+ * Context: May sleep.
+ */
+void net_free(struct net_port *port);
 
 /* net_tx.c */
 

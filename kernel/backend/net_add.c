@@ -184,8 +184,9 @@ static void net_set_own_address(struct plan *plan)
 
 /* ---- making ---- */
 
-static void net_init_pair(struct net_port *port, unsigned int i)
+static int net_init_pair(struct net_port *port, unsigned int i)
 {
+	struct page_pool_params params = { .pool_size = NET_POOL, .nid = NUMA_NO_NODE };
 	struct net_pair *pair = &port->pair[i];
 
 	pair->port = port;
@@ -194,12 +195,18 @@ static void net_init_pair(struct net_port *port, unsigned int i)
 	pair->tx = &port->backend->ring[2 * i + 1];
 	timer_setup(&pair->stall, net_stall, 0);
 	netif_napi_add(port->dev, &pair->napi, net_poll);
+	pair->pool = page_pool_create(&params);
+	if (!IS_ERR(pair->pool))
+		return 0;
+	pair->pool = NULL;
+	return -ENOMEM;
 }
 
-static void net_init_device(struct plan *plan, struct net_device *dev)
+static int net_init_device(struct plan *plan, struct net_device *dev)
 {
 	struct net_port *port = plan->port;
 	unsigned int i;
+	int ret = 0;
 
 	dev_net_set(dev, plan->net);
 	dev->netdev_ops = &net_device_ops;
@@ -216,8 +223,17 @@ static void net_init_device(struct plan *plan, struct net_device *dev)
 	port->usable = port->active = 1;
 	INIT_WORK(&port->features, net_update_features);
 	INIT_WORK(&port->control, net_control);
-	for (i = 0; i < port->pairs; i++)
-		net_init_pair(port, i);
+	for (i = 0; i < port->pairs && !ret; i++)
+		ret = net_init_pair(port, i);
+	return ret;
+}
+
+static void net_free_port(struct net_port *port)
+{
+	struct backend *b = port->backend;
+
+	net_free(port);
+	backend_put(b);
 }
 
 /* Device and backend, which nobody knows yet. */
@@ -242,22 +258,15 @@ static int net_make_port(struct plan *plan)
 		goto free;
 	port->backend->private = port;
 	plan->port = port;
-	net_init_device(plan, dev);
-	return 0;
+	if (!net_init_device(plan, dev))
+		return 0;
+	net_free_port(port);
+	return -ENOMEM;
 
 free:
 	free_percpu(dev->tstats);
 	free_netdev(dev);
 	return -ENOMEM;
-}
-
-static void net_free_port(struct net_port *port)
-{
-	struct backend *b = port->backend;
-
-	free_percpu(port->dev->tstats);
-	free_netdev(port->dev);
-	backend_put(b);
 }
 
 static int net_choose_name(struct plan *plan)

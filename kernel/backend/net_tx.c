@@ -2,11 +2,11 @@
 /*
  * Packets from the user.
  *
- * In a bridge, a packet is handed on in the user's own pages: only its headers are
- * copied, so that what this kernel checks cannot change afterwards.  The user gets its
- * request back when the last one lets go of the pages: a network card has sent them,
- * another user's copy is made, or the packet stays in this kernel, whose network stack
- * then copies it before any socket sees it.
+ * In a bridge, a packet that is not for this kernel is handed on in the user's own pages:
+ * only its headers are copied, so that what this kernel checks cannot change afterwards.
+ * The user gets its request back when the last one lets go of the pages: a network card has
+ * sent them, or another user's copy is made.  If the packet stays in this kernel after all,
+ * its network stack copies it before any socket sees it.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -20,6 +20,7 @@
 #define SMALL		256	/* bytes up to which copying is cheaper than keeping book */
 #define LINEAR		2048	/* up to which a copy is in one piece */
 #define HEAD		128	/* Ethernet, VLAN, IPv6 and TCP with all options */
+static_assert((NET_PACKET_MAX - HEAD - 1) / SZ_4K < MAX_SKB_FRAGS);
 #define PATIENCE	(10 * HZ)
 
 /* A packet that lies in the user's pages. */
@@ -167,15 +168,32 @@ static bool net_add_fragments(struct sk_buff *skb, struct net_reader *r)
 	return true;
 }
 
+/* Is the packet for this kernel's own stack, as far as its address tells? */
+static bool net_is_own(const struct net_pair *pair, struct net_reader r)
+{
+	const struct net_device *dev = pair->port->dev, *bridge;
+	u8 to[ETH_ALEN] __aligned(2);
+	bool own;
+
+	net_read(&r, to, sizeof(to));
+	rcu_read_lock();
+	bridge = netdev_master_upper_dev_get_rcu((struct net_device *)dev);
+	own = ether_addr_equal(to, dev->dev_addr) ||
+	      (bridge && ether_addr_equal(to, bridge->dev_addr));
+	rcu_read_unlock();
+	return own;
+}
+
 /*
  * Worth it only if the packet may go on to another device, which has to be this
  * kernel's.  A user that makes requests available twice can have more under way than
  * the ring is long.
  */
-static bool net_is_direct(const struct net_pair *pair, u64 len)
+static bool net_is_direct(const struct net_pair *pair, const struct net_reader *r)
 {
-	return len > SMALL && netif_is_bridge_port(pair->port->dev) && !atomic_read(&borrowed) &&
-	       atomic_read(&pair->direct) < NET_RING;
+	return r->left > SMALL && netif_is_bridge_port(pair->port->dev) &&
+	       !atomic_read(&borrowed) && atomic_read(&pair->direct) < NET_RING &&
+	       !net_is_own(pair, *r);
 }
 
 /* NULL: there is no memory, or it has too many pieces. */
@@ -218,27 +236,29 @@ free:
 
 /* ---- packets that are copied ---- */
 
+/*
+ * Its pages come back to the pair's pool when the last one lets go of them: pages from the
+ * kernel at large would be cleared each time, which costs about as much as the copy.
+ */
 static struct sk_buff *net_paged_packet(struct net_pair *pair, struct net_reader *r)
 {
-	const unsigned int reserve = NET_SKB_PAD + NET_IP_ALIGN;
-	u32 done, n, len = r->left;
-	struct sk_buff *skb;
-	void *from;
-	int err;
+	struct sk_buff *skb = napi_alloc_skb(&pair->napi, HEAD);
+	unsigned int n;
 
-	skb = alloc_skb_with_frags(reserve + HEAD, len - HEAD, PAGE_ALLOC_COSTLY_ORDER, &err,
-				   GFP_ATOMIC | __GFP_NOWARN);
 	if (!skb)
 		return NULL;
-	skb->dev = pair->port->dev;
-	skb_reserve(skb, reserve);
-	skb_put(skb, HEAD);
-	skb->data_len = len - HEAD;
-	skb->len = len;
-	for (done = 0; done < len; done += n) {
-		n = len - done;
-		from = net_next_piece(r, &n);
-		skb_store_bits(skb, done, from, n);
+	skb_mark_for_recycle(skb);
+	net_read(r, skb_put(skb, HEAD), HEAD);
+	for (n = 0; r->left; n++) {
+		u32 len = min_t(u64, r->left, PAGE_SIZE);
+		struct page *page = page_pool_dev_alloc_pages(pair->pool);
+
+		if (!page) {
+			kfree_skb(skb);
+			return NULL;
+		}
+		net_read(r, page_address(page), len);
+		skb_add_rx_frag(skb, n, page, 0, len, PAGE_SIZE);
 	}
 	return skb;
 }
@@ -320,7 +340,7 @@ static struct sk_buff *net_read_packet(struct net_pair *pair,
 	    r.left > NET_PACKET_MAX || !net_header_is_valid(&header->hdr) ||
 	    !netif_running(pair->port->dev))
 		goto done;
-	if (net_is_direct(pair, r.left)) {
+	if (net_is_direct(pair, &r)) {
 		skb = net_direct_packet(pair, r);
 		if (skb)
 			return skb;	/* net_direct_released() completes it */
@@ -351,8 +371,8 @@ static void net_receive(struct net_pair *pair)
 	dev_sw_netstats_rx_add(dev, skb->len);
 	skb_record_rx_queue(skb, pair->index);
 	skb->protocol = eth_type_trans(skb, dev);
-	/* not through GRO, which would keep the user's pages; its large packets are large */
-	netif_receive_skb(skb);
+	/* GRO makes one of many copies; packets in the user's pages it passes on, in their turn */
+	napi_gro_receive(&pair->napi, skb);
 }
 
 /* Tell the user, and the counters, what has been done. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Every difference between the kernels we support (6.1, 6.12 and 7.3), in one place.
- * What only assembly or only x86 knows is in compat_asm.h, compat_x86.h and compat_x86_msi.h.
+ * What only assembly or only x86 knows is in compat_asm.h, compat_x86.h, compat_x86_msi.h
+ * and compat_page_pool.h.
  */
 #ifndef _SHIMOS_COMPAT_H
 #define _SHIMOS_COMPAT_H
