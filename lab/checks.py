@@ -20,7 +20,7 @@ Check = Callable[[], None]
 
 _TOOL = SRC / "tool"
 _PYTHON = ("lab", "tests", "bench")
-_RUST = ("tool", "lib/rust", "lib/rust-kml", "bench/ring/rtrb", "rt/embassy")
+_RUST = ("tool", "tool/unpack", "lib/rust", "lib/rust-kml", "bench/ring/rtrb", "rt/embassy")
 
 # What checkpatch says about a patch to Linux and not about modules beside it:
 # a compat header compares versions and renames types, init is user space.

@@ -14,7 +14,7 @@ import pytest
 from lab.paths import SRC
 from lab.scripts import source_files
 
-_PLACES = ("tool/src", "lib/rust/src", "lib/rust-kml/src", "rt/embassy/src")
+_PLACES = ("tool/src", "tool/unpack/src", "lib/rust/src", "lib/rust-kml/src", "rt/embassy/src")
 #: Mirrors of C headers, which say what each structure and constant means; functions need a text here as well.
 _MIRRORS = ("tool/src/abi/", "lib/rust/src/abi.rs", "lib/rust-kml/src/sys.rs")
 

@@ -1,15 +1,15 @@
 //! The partition's kernel modules: find them for a kernel version, decompress.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
+use shimos_unpack::{Packing, unpack};
 
 use crate::error::{Error, Result, io_text};
 use crate::system::System;
 use crate::system::host::Host;
-use crate::units::unpack::{Packing, unpack};
 
 /// No module of ours comes near; an archive bomb stops here.
 const MAX: u64 = 64 << 20;
@@ -94,7 +94,7 @@ fn build_hint(version: &str) -> String {
 }
 
 fn decompressed(path: &Path) -> io::Result<Vec<u8>> {
-    let input = BufReader::new(File::open(path)?);
+    let mut input = File::open(path)?;
     let ending = path.extension().and_then(|e| e.to_str()).unwrap_or("");
     let mut output = Bounded(Vec::new());
     let packing = match ending {
@@ -104,7 +104,7 @@ fn decompressed(path: &Path) -> io::Result<Vec<u8>> {
         _ => None,
     };
     match packing {
-        Some(packing) => unpack(packing, input, &mut output)?,
+        Some(packing) => unpack(packing, &mut input, &mut output)?,
         None => drop(io::copy(&mut input.take(MAX + 1), &mut output)?),
     }
     Ok(output.0)

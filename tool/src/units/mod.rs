@@ -9,4 +9,3 @@ pub mod memory_file;
 pub mod name;
 pub mod pci_address;
 pub mod size;
-pub mod unpack;

@@ -3,14 +3,15 @@
 //! KLoader takes flat ones only: what is packed is unpacked here, into memory.
 
 use std::fs::File;
-use std::io::{self, BufReader, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
+
+use shimos_unpack::{Packing, unpack};
 
 use crate::arch::image::{Format, KernelImage, MIN, banner, truncated};
 use crate::error::{Error, Result, io_text};
 use crate::units::bytes::{bytes, u16_at, u32_at, u64_at};
 use crate::units::memory_file;
-use crate::units::unpack::{Packing, unpack};
 
 /// What a user can give.
 pub const KERNELS: &str = "an Image, packed or not (/boot/vmlinuz-…)";
@@ -80,14 +81,15 @@ pub fn unpacked(file: &File, head: &[u8], len: u64) -> Result<Option<File>> {
         return Ok(None);
     };
     const WHAT: &str = "cannot unpack the kernel";
-    let input = BufReader::with_capacity(1 << 16, Piece { file, at, size });
+    let mut input = Piece { file, at, size };
     memory_file::made(WHAT, |output| {
-        let output = Flat {
+        let mut output = Flat {
             file: output,
             head: Vec::new(),
             size: 0,
         };
-        unpack(packing, input, output).map_err(|e| Error::new(format!("{WHAT}: {}", io_text(&e))))
+        unpack(packing, &mut input, &mut output)
+            .map_err(|e| Error::new(format!("{WHAT}: {}", io_text(&e))))
     })
     .map(Some)
 }

@@ -1,8 +1,12 @@
 //! What others have compressed: modules and kernels.
+//!
+//! A crate of its own because the decompressors are generic: they are compiled with who calls
+//! them, and the lab does not optimize the tool.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufReader, Read, Write};
 
 /// How something is compressed.
+#[allow(missing_docs, reason = "their names say it")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     Gzip,
@@ -12,7 +16,12 @@ pub enum Packing {
 }
 
 /// Unpack all of `input`; what `output` refuses ends it.
-pub fn unpack(packing: Packing, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+pub fn unpack(
+    packing: Packing,
+    input: &mut dyn Read,
+    mut output: &mut dyn Write,
+) -> io::Result<()> {
+    let mut input = BufReader::with_capacity(1 << 16, input);
     match packing {
         Packing::Gzip => {
             io::copy(
