@@ -112,20 +112,22 @@ void backend_complete_quiet(struct backend_ring *ring, u16 head, u32 written)
 static void ring_call_user(struct backend_ring *ring)
 {
 	struct backend *b = ring->backend;
-	u64 bit = BIT_ULL(ring->number);
+	u32 bell = shimos_virtio_bell(b->ops->type, ring->number);
+	u64 bit = BIT_ULL(ring->number), called;
 
 	lockdep_assert_held(&ring->lock);
 	if (!vqueue_must_notify(&ring->v)) {
 		ring->count.calls_saved++;
 		return;
 	}
-	/* a full barrier; if the bit was set, the doorbell is on its way */
-	if (atomic64_fetch_or(bit, (atomic64_t *)&b->state->calls) & bit) {
+	/* a full barrier; if a bit of that bell was set, it is on its way, and for all of them */
+	called = atomic64_fetch_or(bit, (atomic64_t *)&b->state->calls);
+	if (called & shimos_virtio_bell_queues(b->ops->type, bell)) {
 		ring->count.calls_saved++;
 		return;
 	}
 	ring->count.calls++;
-	ikc_ring(b->user, SHIMOS_VIRTIO_CALL + shimos_virtio_bell(b->ops->type, ring->number));
+	ikc_ring(b->user, SHIMOS_VIRTIO_CALL + bell);
 }
 
 void backend_call(struct backend_ring *ring)

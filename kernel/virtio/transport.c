@@ -132,17 +132,18 @@ static void transport_reset(struct virtio_device *vdev)
 static bool transport_notify(struct virtqueue *vq)
 {
 	struct shimos_device *d = transport_device(vq->vdev);
-	u64 bit = BIT_ULL(vq->index);
+	u32 bell = shimos_virtio_bell(d->desc.type, vq->index);
+	u64 kicked;
 
 	/* pairs with fail_device(): one of the two sees the other's work */
 	if (unlikely(smp_load_acquire(&d->dead))) {
 		fail_more(d);
 		return true;
 	}
-	/* a full barrier; if the bit was set, the doorbell is on its way */
-	if (!(atomic64_fetch_or(bit, (atomic64_t *)&d->state->kicks) & bit))
-		ikc_ring(d->owner, SHIMOS_VIRTIO_KICK +
-			 shimos_virtio_bell(d->desc.type, vq->index));
+	/* a full barrier; if a bit of that bell was set, it is on its way, and for all of them */
+	kicked = atomic64_fetch_or(BIT_ULL(vq->index), (atomic64_t *)&d->state->kicks);
+	if (!(kicked & shimos_virtio_bell_queues(d->desc.type, bell)))
+		ikc_ring(d->owner, SHIMOS_VIRTIO_KICK + bell);
 	return true;
 }
 
