@@ -375,10 +375,11 @@ static void net_receive(struct net_pair *pair)
 	napi_gro_receive(&pair->napi, skb);
 }
 
-/* Tell the user, and the counters, what has been done. */
-static void net_end_batch(struct net_pair *pair)
+/* Count what has been done; returns whether the user has to hear of it. */
+static bool net_end_batch(struct net_pair *pair)
 {
 	struct backend_ring *ring = pair->tx;
+	bool answered = pair->answered;
 	unsigned long flags;
 
 	if (pair->copied) {
@@ -387,16 +388,17 @@ static void net_end_batch(struct net_pair *pair)
 		spin_unlock_irqrestore(&ring->lock, flags);
 		pair->copied = 0;
 	}
-	if (pair->answered)
-		backend_call(ring);
 	pair->answered = false;
+	return answered;
 }
 
 int net_poll(struct napi_struct *napi, int budget)
 {
 	struct net_pair *pair = container_of(napi, struct net_pair, napi);
-	struct vqueue *v = &pair->tx->v;
+	struct backend_ring *ring = pair->tx;
+	struct vqueue *v = &ring->v;
 	int done = 0, ret = 0;
+	bool answered, more;
 
 	vqueue_disable_notify(v);
 	for (; done < budget; done++) {
@@ -404,24 +406,29 @@ int net_poll(struct napi_struct *napi, int budget)
 		if (ret <= 0)
 			break;
 		if (pair->chain.in) {
-			backend_break(pair->tx->backend, "a packet with room for an answer");
+			backend_break(ring->backend, "a packet with room for an answer");
 			net_give_back(pair);
 			ret = -EBADMSG;
 			break;
 		}
 		net_receive(pair);
 	}
-	net_end_batch(pair);
-	if (done == budget)
-		return budget;
+	answered = net_end_batch(pair);
 	if (ret < 0)
-		backend_break_ring(pair->tx);
+		backend_break_ring(ring);
 	/*
 	 * Ask for doorbells while still being the one who takes.  A doorbell between
 	 * that and the end of the poll makes NAPI poll once more.
 	 */
-	else if (!vqueue_enable_notify(v))
-		return budget;
-	napi_complete_done(napi, done);
-	return done;
+	more = done == budget || (!ret && !vqueue_enable_notify(v));
+	/*
+	 * Hand on what GRO has kept before the user is told: what comes of it, such as
+	 * the answer to a ping, mostly shares the doorbell.  Another CPU may be polling
+	 * by then; net_stop() waits for this one with synchronize_net().
+	 */
+	if (!more)
+		napi_complete_done(napi, done);
+	if (answered)
+		backend_call(ring);
+	return more ? budget : done;
 }
