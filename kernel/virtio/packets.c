@@ -362,6 +362,8 @@ static void transport_called(void *context, unsigned int owner)
 			if (n < d->desc.queues && d->vq[n])
 				vring_interrupt(0, d->vq[n]);
 		}
+		if (d->desc.type == VIRTIO_ID_NET)
+			transport_net_called();
 	}
 }
 
@@ -387,6 +389,9 @@ int transport_packets_init(void)
 	ret = -ENOMEM;
 	if (!add_wq)
 		goto unregister;
+	ret = transport_threaded_init(root);
+	if (ret)
+		goto destroy;
 	for (bell = 0; bell < SHIMOS_VIRTIO_BELLS; bell++) {
 		ret = ikc_queue_open(SHIMOS_VIRTIO_CALL + bell, 0, &call_ops, (void *)bell);
 		if (ret)
@@ -397,6 +402,8 @@ int transport_packets_init(void)
 		return 0;
 close:
 	transport_close_bells(bell);
+	transport_threaded_exit();
+destroy:
 	destroy_workqueue(add_wq);
 unregister:
 	root_device_unregister(root);
@@ -442,6 +449,7 @@ void transport_packets_exit(void)
 		transport_put(d);
 	}
 	transport_close_bells(SHIMOS_VIRTIO_BELLS);
+	transport_threaded_exit();
 	destroy_workqueue(add_wq);
 	root_device_unregister(root);
 }

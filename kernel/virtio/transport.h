@@ -200,6 +200,29 @@ void transport_packets_exit(void);
  */
 void transport_put(struct shimos_device *d);
 
+/* ---- threaded.c: networks of a kernel with one CPU ---- */
+
+/**
+ * transport_threaded_init() - know the networks, those that are there and those that come
+ * @root: parent of all virtio devices that are ours
+ *
+ * Context: May sleep.
+ * Return: 0 or a negative errno.
+ */
+int transport_threaded_init(const struct device *root);
+/**
+ * transport_threaded_exit() - forget them; they stay as they are
+ *
+ * Context: May sleep; no doorbell comes any more.
+ */
+void transport_threaded_exit(void);
+/**
+ * transport_net_called() - an owner rang for a network: look whether packets take all time
+ *
+ * Context: Any.
+ */
+void transport_net_called(void);
+
 /* ---- fail.c: after the owner's end ---- */
 
 /**

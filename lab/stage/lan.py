@@ -17,6 +17,8 @@ NET4, NET6 = "10.0.2", "fd00:2"
 ADDRESSES = {"host": 15, "web": 16, "db": 17}
 PORT = 7777
 CHECK = f"{PROGRAMS}/net_check"
+#: Counts what a program gets done.
+LOOPS = f"{PROGRAMS}/loops"
 #: Both servers can be reached when it returns; iperf3 listens on 5201, 1451 in hex, after that.
 SERVE = f"{CHECK} serve {PORT} && iperf3 -s -D && until grep -q ':1451 .* 0A ' /proc/net/tcp6; do sleep 0.05; done"
 #: Not busybox's.
@@ -35,10 +37,10 @@ def ip6(name: str) -> str:
 
 
 def net_initrd(machine: Machine, flavour: str) -> str:
-    """Make an initrd with what the tests need in a partition: net_check, iperf3, ethtool, ping."""
+    """Make an initrd with what the tests need in a partition: net_check, loops, iperf3, ethtool, ping."""
     files = with_libraries(machine, *_PROGRAMS)
     # The first is dlopen()ed, the last for tests of faults.
-    more = {path: path for path in (f"/lib/{ARCHES[machine.spec.arch].triple}/libgcc_s.so.1", CHECK)}
+    more = {path: path for path in (f"/lib/{ARCHES[machine.spec.arch].triple}/libgcc_s.so.1", CHECK, LOOPS)}
     return initrd_with(machine, flavour, files | more | {"/shimos_test.ko": "shimos_test.ko"})
 
 

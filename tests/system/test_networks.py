@@ -17,7 +17,7 @@ from lab import outside
 from lab.devices import OUTSIDE, Nic
 from lab.machine import Machine
 from lab.stage.devices import device, devices
-from lab.stage.lan import PING, Lan, bridge, ip4, ip6, statistics
+from lab.stage.lan import LOOPS, PING, Lan, bridge, ip4, ip6, statistics
 from lab.stage.partitions import refused
 from lab.stage.traffic import Shell
 from tests.support.tiers import REPETITION, rounds
@@ -376,6 +376,24 @@ def test_udp(shared_lan: Lan, way: str) -> None:
     end = iperf(shared_lan.shell("web"), "host", f"--udp --bitrate 5M {way}", 5)
     print(f"UDP {way or 'forward'}: {end['sum']['packets']} datagrams, {end['sum']['lost_packets']} lost")
     assert end["sum"]["packets"] > 1000 and end["sum"]["lost_packets"] <= end["sum"]["packets"] * 0.02, end["sum"]
+
+
+@pytest.mark.parametrize("name", ["web", "db"])
+def test_flood(shared_lan: Lan, name: str) -> None:
+    """Datagrams as fast as the host sends them leave a kernel with one CPU time for its programs."""
+    shell, threaded = shared_lan.shell(name), "/sys/class/net/eth0/threaded"
+    assert shell.run(f"nproc; cat {threaded}").lines == ["1", "0"]
+    alone = int(shell.run(f"{LOOPS} 1000").output)
+    flood = f"iperf3 --udp --bitrate 0 --length 1400 --time 60 --client {ip4(name)}"
+    shared_lan.machine.run(f"({flood} >/dev/null 2>&1 &)")
+    try:
+        shell.run(f"until [ $(cat {threaded}) = 1 ]; do :; done", timeout=50)
+        beside = int(shell.run(f"{LOOPS} 3000", timeout=60).output) / 3
+    finally:
+        shared_lan.machine.run("pkill -x iperf3; iperf3 -s -D")
+    print(f"{name}: {beside / alone:.2f} of its speed")
+    assert beside >= alone / 10
+    shell.run(f"until [ $(cat {threaded}) = 0 ]; do :; done", timeout=50)
 
 
 def test_round_trips(shared_lan: Lan) -> None:
