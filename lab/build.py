@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from lab import cache, dates, files, host, progress
+from lab import cache, daemons, dates, files, host, progress
 from lab.apt import development
 from lab.arch import AMD64, DEFAULT, Arch
 from lab.command import CommandError, run
@@ -122,6 +122,7 @@ def test_programs(arch: Arch) -> dict[str, Path]:
             parts[f"{_TESTS}/{source.stem}"] = program
         run_make("examples", out, *variables(arch))
         parts |= {f"{_TESTS}/{name}": out / name for name in ("pendulum_panel", "pendulum_linux")}
+    parts[f"{_TESTS}/virtiofsd"] = daemons.virtiofsd(arch)
     return parts | (_kml_and_rt(out) if arch.kml_and_rt else {})
 
 

@@ -8,6 +8,7 @@
  *	ring.c			doorbells and completions
  *	core.c			a device's life; of that run.c and tell.c (core.h)
  *	disk*.c, net*.c		what is particular to disks and networks
+ *	program*.c		devices that a program of this kernel serves
  *	device.c, main.c	/dev/shimos-devices, the module
  */
 #ifndef _SHIMOS_BACKEND_H
@@ -345,6 +346,13 @@ void backend_complete_quiet(struct backend_ring *ring, u16 head, u32 written);
  */
 void backend_call(struct backend_ring *ring);
 /**
+ * backend_call_anyway() - ring for what somebody else has completed
+ * @ring: the ring
+ *
+ * Context: Any but NMI.
+ */
+void backend_call_anyway(struct backend_ring *ring);
+/**
  * backend_complete_together() - complete requests that the user must see all at once
  * @ring:    the ring they came from
  * @head:    of each
@@ -447,17 +455,8 @@ static inline bool backend_is_borrowed(const struct device *dev)
 	       dev_to_virtio(dev->parent)->id.vendor == SHIMOS_VIRTIO_VENDOR;
 }
 
-/* ---- disk.c, net.c: make one ---- */
+/* ---- net_add.c, net.c; disks and programs have headers of their own ---- */
 
-/**
- * disk_add() - share a disk
- * @arg:  what is asked for, checked in part; gets the id
- * @c: gets the reason if not
- *
- * Context: The caller's descriptors are used.  May sleep.
- * Return: 0 or a negative errno.
- */
-int disk_add(struct shimos_dev_add_disk *arg, struct complaint *c);
 /**
  * net_add() - share a network
  * @arg:  what is asked for, checked in part; gets id and name

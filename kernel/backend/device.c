@@ -7,7 +7,8 @@
 #include <linux/slab.h>
 #include <shimos/door.h>
 
-#include "backend.h"
+#include "disk.h"
+#include "program.h"
 
 static int backend_check_user(u32 user, struct complaint *c)
 {
@@ -46,6 +47,15 @@ static int backend_ioctl_add_net(void *session, void *data, struct complaint *c)
 	       backend_check_text(arg->ifname, sizeof(arg->ifname), c) ?:
 	       backend_check_text(arg->bridge, sizeof(arg->bridge), c) ?:
 	       backend_check_user(arg->user, c) ?: net_add(arg, c);
+}
+
+static int backend_ioctl_add_program(void *session, void *data, struct complaint *c)
+{
+	struct shimos_dev_add_program *arg = data;
+
+	return shimos_door_check_reserved(arg->reserved, c) ?:
+	       backend_check_text(arg->name, sizeof(arg->name), c) ?:
+	       backend_check_user(arg->user, c) ?: program_add(arg, c);
 }
 
 static int backend_ioctl_remove(void *session, void *data, struct complaint *c)
@@ -131,6 +141,7 @@ static int backend_ioctl_status(void *session, void *arg, struct complaint *c)
 static const struct shimos_door_call backend_calls[] = {
 	{ SHIMOS_DEV_IOC_ADD_DISK, "add disk", 0, backend_ioctl_add_disk },
 	{ SHIMOS_DEV_IOC_ADD_NET, "add net", 0, backend_ioctl_add_net },
+	{ SHIMOS_DEV_IOC_ADD_PROGRAM, "add program", 0, backend_ioctl_add_program },
 	{ SHIMOS_DEV_IOC_REMOVE, "remove", 0, backend_ioctl_remove },
 	{ SHIMOS_DEV_IOC_STATUS, "status", 0, backend_ioctl_status },
 };

@@ -120,4 +120,16 @@ int disk_requests_init(void);
  */
 void disk_requests_exit(void);
 
+/* ---- disk.c ---- */
+
+/**
+ * disk_add() - share a disk
+ * @arg:  what is asked for, checked in part; gets the id
+ * @c: gets the reason if not
+ *
+ * Context: The caller's descriptors are used.  May sleep.
+ * Return: 0 or a negative errno.
+ */
+int disk_add(struct shimos_dev_add_disk *arg, struct complaint *c);
+
 #endif

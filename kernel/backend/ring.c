@@ -109,25 +109,38 @@ void backend_complete_quiet(struct backend_ring *ring, u16 head, u32 written)
 	backend_complete_together(ring, &head, &written, 1);
 }
 
-static void ring_call_user(struct backend_ring *ring)
+static void ring_ring(struct backend_ring *ring)
 {
 	struct backend *b = ring->backend;
 	u32 bell = shimos_virtio_bell(b->ops->type, ring->number);
-	u64 bit = BIT_ULL(ring->number), called;
+	u64 called;
 
-	lockdep_assert_held(&ring->lock);
-	if (!vqueue_must_notify(&ring->v)) {
-		ring->count.calls_saved++;
-		return;
-	}
 	/* a full barrier; if a bit of that bell was set, it is on its way, and for all of them */
-	called = atomic64_fetch_or(bit, (atomic64_t *)&b->state->calls);
+	called = atomic64_fetch_or(BIT_ULL(ring->number), (atomic64_t *)&b->state->calls);
 	if (called & shimos_virtio_bell_queues(b->ops->type, bell)) {
 		ring->count.calls_saved++;
 		return;
 	}
 	ring->count.calls++;
 	ikc_ring(b->user, SHIMOS_VIRTIO_CALL + bell);
+}
+
+static void ring_call_user(struct backend_ring *ring)
+{
+	lockdep_assert_held(&ring->lock);
+	if (vqueue_must_notify(&ring->v))
+		ring_ring(ring);
+	else
+		ring->count.calls_saved++;
+}
+
+void backend_call_anyway(struct backend_ring *ring)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ring->lock, flags);
+	ring_ring(ring);
+	spin_unlock_irqrestore(&ring->lock, flags);
 }
 
 void backend_call(struct backend_ring *ring)

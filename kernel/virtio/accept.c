@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Which devices this kernel accepts.  Whoever describes one is another kernel, and a
- * driver of this kernel will believe what the device says: only the two kinds that
- * owners share are accepted, no more than an owner may share, and only from the
+ * driver of this kernel will believe what the device says: only the kinds that owners
+ * share are accepted, no more than an owner may share, and only from the
  * kernels that the parameter `accept` names.
  */
 #include <linux/log2.h>
@@ -16,7 +16,7 @@
 static char accept[256] = "*";
 module_param_string(accept, accept, sizeof(accept), 0644);
 MODULE_PARM_DESC(accept,
-		 "whose devices are accepted: names of kernels, each alone or as NAME:disk or NAME:net, separated by commas; * stands for any kernel (default)");
+		 "whose devices are accepted: names of kernels, each alone or as NAME:disk, NAME:net, NAME:vsock or NAME:fs, separated by commas; * stands for any kernel (default)");
 
 /* @rule is KERNEL or KERNEL:KIND. */
 static bool accept_rule_matches(char *rule, const char *name, const char *kind)
@@ -40,14 +40,21 @@ static bool accept_is_allowed(const char *name, const char *kind)
 	return false;
 }
 
-/* NULL: a type that is not accepted from anybody. */
-static const char *accept_kind(u32 type)
+/* NULL: a type that is not accepted from that kernel. */
+static const char *accept_kind(u32 type, u32 owner)
 {
+	/* programs serve devices on the host only */
+	if ((type == VIRTIO_ID_VSOCK || type == VIRTIO_ID_FS) && owner)
+		return NULL;
 	switch (type) {
 	case VIRTIO_ID_NET:
 		return "net";
 	case VIRTIO_ID_BLOCK:
 		return "disk";
+	case VIRTIO_ID_VSOCK:
+		return "vsock";
+	case VIRTIO_ID_FS:
+		return "fs";
 	default:
 		return NULL;
 	}
@@ -75,7 +82,7 @@ int accept_version(const struct shimos_virtio_device *desc, u32 owner)
 
 int accept_device(const struct shimos_virtio_device *desc, u32 owner, unsigned int others)
 {
-	const char *kind = accept_kind(desc->type);
+	const char *kind = accept_kind(desc->type, owner);
 	char name[IKC_NAME_LEN];
 	int ret = 0;
 
@@ -89,7 +96,7 @@ int accept_device(const struct shimos_virtio_device *desc, u32 owner, unsigned i
 	if (ret)
 		pr_warn_ratelimited("a device of '%s', virtio type %u, is refused: %s\n", name,
 				    desc->type,
-				    ret == -EINVAL ? "no such type is accepted" :
+				    ret == -EINVAL ? "no such type is accepted from it" :
 				    ret == -EPERM ? "the parameter 'accept' does not allow it" :
 				    "that kernel has shared as many as it may");
 	return ret;

@@ -110,10 +110,14 @@ struct shimos_dev_remove {
  * enum shimos_dev_type - what a device is
  * @SHIMOS_DEV_NET: a network device; virtio's number, as the other one
  * @SHIMOS_DEV_DISK: a disk
+ * @SHIMOS_DEV_VSOCK: sockets between kernels; a program serves it, as the next one
+ * @SHIMOS_DEV_FS: a file system
  */
 enum shimos_dev_type {
 	SHIMOS_DEV_NET = 1,
 	SHIMOS_DEV_DISK = 2,
+	SHIMOS_DEV_VSOCK = 19,
+	SHIMOS_DEV_FS = 26,
 };
 
 /**

@@ -74,7 +74,7 @@ enum shimos_virtio_remove {
  * @version: SHIMOS_VIRTIO_VERSION
  * @size: of this structure
  * @features: offered
- * @type: virtio device id: 1 network, 2 block
+ * @type: virtio device id: 1 network, 2 block; from the host also 19 vsock, 26 file system
  * @queues: virtqueues
  * @ring: largest ring: a power of two
  * @config_len: bytes of @config

@@ -18,6 +18,8 @@ pub const FORCE: u32 = 1 << 0;
 pub const NEXT: u32 = 1 << 0;
 pub const TYPE_NET: u32 = 1;
 pub const TYPE_DISK: u32 = 2;
+pub const TYPE_VSOCK: u32 = 19;
+pub const TYPE_FS: u32 = 26;
 
 const MAGIC: u8 = 0xB9;
 
@@ -239,6 +241,8 @@ mod tests {
         check.value("SHIMOS_DEV_NEXT", NEXT.into());
         check.value("SHIMOS_DEV_NET", TYPE_NET.into());
         check.value("SHIMOS_DEV_DISK", TYPE_DISK.into());
+        check.value("SHIMOS_DEV_VSOCK", TYPE_VSOCK.into());
+        check.value("SHIMOS_DEV_FS", TYPE_FS.into());
         check.value("SHIMOS_DEV_IOC_MAGIC", MAGIC.into());
         check.compare();
     }

@@ -31,6 +31,9 @@ use crate::ui::refusal::{Module, Outcome};
 pub enum Kind {
     Disk,
     Net,
+    /// A program of the owner's serves it, as the next one.
+    Vsock,
+    Fs,
     Unknown,
 }
 

@@ -108,6 +108,8 @@ fn status_from(raw: &raw::Status) -> Status {
         kind: match raw.r#type {
             raw::TYPE_DISK => Kind::Disk,
             raw::TYPE_NET => Kind::Net,
+            raw::TYPE_VSOCK => Kind::Vsock,
+            raw::TYPE_FS => Kind::Fs,
             _ => Kind::Unknown,
         },
         name: text(&raw.name),

@@ -69,7 +69,7 @@ fn what(s: &Status) -> String {
     match s.kind {
         Kind::Net => s.mac.to_string(),
         Kind::Disk => size::show(s.capacity),
-        Kind::Unknown => "-".into(),
+        Kind::Vsock | Kind::Fs | Kind::Unknown => "-".into(),
     }
 }
 
