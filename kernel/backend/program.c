@@ -162,7 +162,7 @@ static int program_check(const struct shimos_dev_add_program *arg, struct compla
 	return 0;
 }
 
-/* Reserves the file's descriptor too: after the announcement nothing fails any more. */
+/* The file comes last, for closing it removes the device. */
 static int program_announce(struct program *program, struct shimos_dev_add_program *arg,
 			    struct complaint *c)
 {
