@@ -21,11 +21,13 @@
  * @refuge: where it goes by itself; its own number: it stays
  * @user_only: it goes there whenever it runs the kernel, and not while an RTOS has its core
  * @ready: it can be elsewhere, and is perhaps
+ * @expected: how many can come to its core by themselves
  * @read_only, @writable: see struct layer_host_move; there are some while it is ready
  */
 static struct visits_cpu {
 	unsigned int core, refuge;
 	bool user_only, ready;
+	unsigned int expected;
 	struct spumone_tables read_only, writable;
 } visits_cpus[LAYER_HOSTS];
 
@@ -96,6 +98,39 @@ static int visits_prepare(unsigned int cpu)
 	return 0;
 }
 
+static long visits_expect_work(void *arg)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	spumone_arch_call(LAYER_CALL_HOST_EXPECT, *(unsigned int *)arg);
+	local_irq_restore(flags);
+	return 0;
+}
+
+/* The layer knows it before the first one comes. */
+static void visits_expect(unsigned int core)
+{
+	unsigned int *expected = &visits_cpus[core].expected;
+
+	if (!(*expected)++)
+		work_on_cpu(core, visits_expect_work, expected);
+}
+
+static void visits_expect_no_more(unsigned int core)
+{
+	unsigned int *expected = &visits_cpus[core].expected;
+
+	if (!--*expected)
+		work_on_cpu(core, visits_expect_work, expected);
+}
+
+/* Does it go somewhere by itself? */
+static bool visits_flees(unsigned int cpu)
+{
+	return visits_cpus[cpu].core == cpu && visits_cpus[cpu].refuge != cpu;
+}
+
 static void visits_bring_home(unsigned int cpu)
 {
 	struct layer_shared *shared = per_cpu(launch_cpus, cpu)->shared;
@@ -106,6 +141,8 @@ static void visits_bring_home(unsigned int cpu)
 	/* it does not go again when it has come */
 	WRITE_ONCE(shared->refuge, 0);
 	work_on_cpu(cpu, visits_go_home_work, &go);
+	if (visits_flees(cpu))
+		visits_expect_no_more(visits_cpus[cpu].refuge);
 	visits_cpus[cpu].ready = false;
 	visits_free_tables(&visits_cpus[cpu]);
 }
@@ -135,6 +172,7 @@ static int visits_open_refuge(unsigned int cpu)
 		ret = rest_begin(cpu, shared);
 	if (ret)
 		return ret;
+	visits_expect(visits_cpus[cpu].refuge);
 	WRITE_ONCE(shared->user_only, visits_cpus[cpu].user_only);
 	/* the layer reads it on that CPU, so what it goes by is there */
 	smp_store_release(&shared->refuge, visits_cpus[cpu].refuge + 1);
@@ -174,7 +212,7 @@ void visits_again(void)
 			continue;
 		if (v->core != cpu)
 			ret = visits_send(cpu);
-		else if (v->refuge != cpu)
+		else if (visits_flees(cpu))
 			ret = visits_open_refuge(cpu);
 		if (!ret)
 			continue;

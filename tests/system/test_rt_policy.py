@@ -74,6 +74,20 @@ def test_it_rests_elsewhere(machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
+def test_where_it_flees_one_waits_for_it(machine: Machine) -> None:
+    """It comes though the CPU there wants a lock that it has, in an interrupt that is not ended yet."""
+    traffic.load(machine, "shimos_locked_entry")
+    machine.run(rt_command("busy-endless", more="--budget 40%/10ms"))
+    machine.run("shimos rt policy lhp")
+    moves = vcpus(machine)["host:1"]["moves"]
+    machine.run(f"echo hold 1 2 20000 {rounds(200, 20)} >/proc/locked_entry")
+    assert vcpus(machine)["host:1"]["moves"] > moves + rounds(200, 20)
+    assert int(machine.run("cat /proc/locked_entry").output) > rounds(100, 10)
+    machine.run("shimos rt policy fixed")
+    machine.run("shimos rm --force ctl && rmmod shimos_locked_entry")
+    machine.assert_dmesg_clean()
+
+
 def cores(machine: Machine) -> dict[str, int]:
     return {name: vcpu["core"] for name, vcpu in vcpus(machine).items() if name.startswith("host:")}
 

@@ -68,6 +68,7 @@ typedef int64_t s64;
  * @LAYER_CALL_PROTECT: Linux sees what the tables at an address say; 0: all there is
  * @LAYER_CALL_HOST_MOVE: this CPU of Linux's continues on the core of a number; it owes the APIC
  *	no end
+ * @LAYER_CALL_HOST_EXPECT: others can come to this core at any moment from now on; 0: they cannot
  */
 enum layer_call {
 	LAYER_CALL_LEAVE = 1,
@@ -82,6 +83,7 @@ enum layer_call {
 	LAYER_CALL_RT_PRIORITY,
 	LAYER_CALL_PROTECT,
 	LAYER_CALL_HOST_MOVE,
+	LAYER_CALL_HOST_EXPECT,
 };
 
 /**

@@ -81,6 +81,13 @@ void layer_host_give(struct x86_host *x, int shares)
 {
 }
 
+void layer_host_share(int shares)
+{
+	layer_vmcb.control.intercept_3 &= ~(SVM_3_HLT | SVM_3_PAUSE);
+	if (shares)
+		layer_vmcb.control.intercept_3 |= SVM_3_HLT | SVM_3_PAUSE;
+}
+
 void layer_vcpu_hold(int wait)
 {
 	MUST(wait);	/* nobody is more urgent than an RTOS here */
@@ -120,6 +127,11 @@ void layer_protect_fault(struct x86_vcpu *v)
 }
 
 void layer_host_send(struct x86_host *x, u64 core)
+{
+	MUST(0);
+}
+
+void layer_host_expect(int expected)
 {
 	MUST(0);
 }

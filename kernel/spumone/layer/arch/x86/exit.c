@@ -172,6 +172,9 @@ static int exit_call_of_own(void)
 	case LAYER_CALL_HOST_MOVE:
 		layer_host_send(NULL, layer_linux.registers.rdi);
 		break;
+	case LAYER_CALL_HOST_EXPECT:
+		layer_host_expect(layer_linux.registers.rdi != 0);
+		break;
 	}
 	return 0;
 }
@@ -199,11 +202,15 @@ static void exit_halt(struct x86_vcpu *v)
 	layer_hosts_halts(v->host ? &v->host->h : NULL);
 }
 
-/* It waits for something that we do not see, so for a moment. */
+/*
+ * It waits for something that we do not see, so for a moment; perhaps for who has rung here, and
+ * is not heard: see layer_host_share().
+ */
 static void exit_pause(struct x86_vcpu *v, u64 length)
 {
 	v->vmcb->save.rip += length;
 	v->vmcb->control.shadow = 0;
+	layer_hosts_receive();
 	layer_hosts_yields();
 }
 

@@ -16,6 +16,7 @@
 #define HOST_FIRST_ASID	(2 + LAYER_GUESTS)	/* behind the RTOSes' */
 
 static struct x86_fpu host_fpu;		/* of a core whose CPU of Linux's never goes elsewhere */
+static int host_expected;		/* others can come here at any moment */
 
 static struct x86_host *host_at(u64 number)
 {
@@ -101,14 +102,42 @@ static int host_can_go(u64 core)
 	       layer_params.apic && LAYER_READ(layer_host_pages[core].shared.bell);
 }
 
-/*
- * Alone, this core's own halts and spins by itself.  If it were left for that, it would be taken
- * for halted when the next one comes, wherever it is by then.
+/**
+ * layer_host_share() - for what this core's own is left
+ * @shares: another one waits for the core, so it goes when this one halts or spins
+ *
+ * Else it halts by itself.  If it were left for that, it would be taken for halted when the next
+ * one comes, wherever it is by then.
+ *
+ * Where others can come it is left when it spins, in any case.  It may do so in an interrupt that
+ * it cannot end before it has a lock, which keeps the layer's bell away, and who has the lock may
+ * be who has rung it.
  */
+void layer_host_share(int shares)
+{
+	struct svm_control *c = &layer_vmcb.control;
+
+	c->intercept_3 &= ~(SVM_3_HLT | SVM_3_PAUSE);
+	if (shares)
+		c->intercept_3 |= SVM_3_HLT | SVM_3_PAUSE;
+	else if (host_expected)
+		c->intercept_3 |= SVM_3_PAUSE;
+}
+
 static void host_shares_no_more(void)
 {
 	if (layer_hosts_alone())
-		layer_vmcb.control.intercept_3 &= ~(SVM_3_HLT | SVM_3_PAUSE);
+		layer_host_share(0);
+}
+
+/**
+ * layer_host_expect() - can others come to this core at any moment?
+ * @expected: they can from now on; 0: they cannot any more
+ */
+void layer_host_expect(int expected)
+{
+	host_expected = expected;
+	host_shares_no_more();
 }
 
 static void host_goes(struct x86_host *x, u64 core)

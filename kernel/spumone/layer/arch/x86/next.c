@@ -123,10 +123,7 @@ static noinline __cold int next_to_host(void)
 		layer_host_give(x86_host(h), ready > 1);
 		return 1;
 	}
-	if (ready > 1)
-		layer_vmcb.control.intercept_3 |= SVM_3_HLT | SVM_3_PAUSE;
-	else
-		layer_vmcb.control.intercept_3 &= ~(SVM_3_HLT | SVM_3_PAUSE);
+	layer_host_share(ready > 1);
 	next_to_own();
 	return 1;
 }

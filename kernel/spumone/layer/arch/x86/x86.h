@@ -260,6 +260,8 @@ void layer_lapic_write(struct x86_host *x, u32 reg);
 /* host.c: a CPU of Linux's at another core */
 void layer_host_init(void);
 void layer_host_send(struct x86_host *x, u64 core);
+void layer_host_expect(int expected);
+void layer_host_share(int shares);
 int layer_host_flee(void);
 void layer_host_recall(void);
 struct x86_host *layer_host_own(void);
