@@ -56,6 +56,17 @@ def modules(kernel: Kernel) -> list[Path]:
     return sorted(out.glob("shimos_*.ko"))
 
 
+def modules_anew(kernel: Kernel) -> str:
+    """Compile all modules for one kernel, read by sparse; returns all that was said.
+
+    They are what ``modules()`` finds then: nothing is compiled twice.
+    """
+    out = _BUILD / kernel.version
+    with cache.lock(f"build-{kernel.name}"):
+        cache.remove(out / "tree")
+        return run_make("modules", out, f"KVER={kernel.version}", "SPARSE=1", *variables(kernel.arch))
+
+
 def layer(kernel: Kernel) -> Path:
     """Return the ELF file of SPUMONE's layer, with what a debugger wants to know of it, once the modules are built."""
     return _BUILD / kernel.version / "tree" / "spumone" / "layer" / "layer.elf"

@@ -93,11 +93,7 @@ def _everything_said(kernel: kernels.Kernel) -> Path:
     """Return what the compiler and sparse said when all modules were built for a kernel, kept until one changes."""
 
     def compile_all(log: Path) -> None:
-        # A folder of its own, so that everything is compiled again, and read by sparse once.
-        out = CACHE / "build" / f"{kernel.version}-check"
-        cache.remove(out)
-        wanted = (f"KVER={kernel.version}", "SPARSE=1", *build.variables(kernel.arch))
-        log.write_text(build.run_make("modules", out, *wanted))
+        log.write_text(build.modules_anew(kernel))
 
     key = cache.digest(kernel.version, SRC / "kernel", SRC / "Makefile", Path("/usr/bin/sparse"))
     return cache.make(f"said-{kernel.name}", key, f"checking the modules for {kernel.version}", compile_all)

@@ -82,7 +82,7 @@ def crash(machine: Machine, console: PartitionConsole, command: str) -> str:
     return str(now["message"])
 
 
-@pytest.mark.parametrize("flavour", ["6.12", "6.1"])
+@pytest.mark.parametrize("flavour", ["6.12", pytest.param("6.1", marks=REPETITION)])
 def test_life(machine: Machine, flavour: str) -> None:
     """It boots, works, is stopped, killed, started again, and gives all back."""
     with guarded(machine, flavour) as web:

@@ -178,7 +178,7 @@ def test_killed_during_io(machine: Machine) -> None:
 
 @pytest.mark.parametrize(
     "end",
-    ["reboot -f", pytest.param("poweroff -f", marks=REPETITION), "echo c >/proc/sysrq-trigger"],
+    [*(pytest.param(end, marks=REPETITION) for end in ("reboot -f", "poweroff -f")), "echo c >/proc/sysrq-trigger"],
     ids=["reboot", "poweroff", "panic"],
 )
 def test_ends_during_io(machine: Machine, end: str) -> None:

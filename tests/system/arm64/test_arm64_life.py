@@ -6,7 +6,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start
-from tests.support.machines import ON_ARM64
+from tests.support.machines import ON_ARM64, RT_ON_ARM64
 from tests.system.test_hostile import bad_partition, test_hang_with_interrupts_off
 from tests.system.test_life import test_host_cannot_take_a_lent_cpu, test_killed_while_booting, test_rounds_of_every_end
 
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.machine(**ON_ARM64)
 
 @pytest.mark.machine.with_args(**ON_ARM64 | {"acpi": False})
 def test_host_with_a_device_tree(fresh_machine: Machine) -> None:
-    """Partitions end by themselves and by force, and have random numbers from the first; one is Debian's rt kernel."""
+    """Partitions end by themselves and by force, and have random numbers from the first; with --all one is Debian's rt kernel."""
     before = Resources(fresh_machine)
-    for flavour, end in (("6.1", "stop"), ("6.12-rt", "kill")):
+    for flavour, end in zip(("6.1", *RT_ON_ARM64), ("stop", "kill"), strict=False):
         start(fresh_machine, flavour=flavour)
         shell = fresh_machine.partition("web")
         assert shell.run("uname -rm").output.split() == [fresh_machine.versions[flavour], "aarch64"]
