@@ -8,6 +8,7 @@ mod commands;
 mod config;
 mod devices;
 mod error;
+mod exec;
 mod guest;
 mod ikc;
 mod kml;
@@ -91,6 +92,11 @@ fn without_kloader(command: WithoutKLoader) -> Result<()> {
         Without::Show(args) => commands::show::run(&args),
         Without::Attach(args) => commands::attach::run(&args),
         Without::Detach(args) => commands::detach::run(&args),
+        Without::Serve(_) => commands::serve::run(),
+        Without::Exec(args) => commands::exec::run(&args),
+        Without::Execd => exec::server::run(),
+        Without::ExecTty { command } => exec::server::in_its_terminal(&command),
+        Without::Cp(args) => commands::cp::run(&args),
         Without::Devices(args) => commands::devices::run(&args),
         Without::Top(args) => commands::top::run(&args),
         Without::Web(args) => commands::web::run(&args),

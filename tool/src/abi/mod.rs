@@ -10,10 +10,14 @@ pub mod kml;
 pub mod loops;
 mod pci;
 mod platform;
+pub mod program;
 mod raw;
 mod resize;
 mod shared;
 mod signals;
+pub mod tty;
+pub mod vhost;
+pub mod vsock;
 
 pub use field::text;
 pub use host::*;
@@ -22,7 +26,7 @@ pub use platform::*;
 pub use raw::*;
 pub use resize::*;
 pub use shared::*;
-pub use signals::{catch_signals, pending_signal};
+pub use signals::{catch_signals, default_signals, pending_signal, take_signal};
 
 #[cfg(test)]
 mod layout_check;

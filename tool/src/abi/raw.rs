@@ -471,7 +471,7 @@ pub fn memory(device: &File, id: u32) -> Result<File, Errno> {
 }
 
 /// Own a descriptor that a call has just returned.
-fn adopt(fd: RawFd) -> File {
+pub(super) fn adopt(fd: RawFd) -> File {
     // SAFETY: the call made this descriptor for us; nobody else has it.
     unsafe { OwnedFd::from_raw_fd(fd) }.into()
 }

@@ -14,6 +14,13 @@ extern "C" fn remember(signal: i32) {
     let _ = PENDING.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
 }
 
+const CAUGHT: [Signal; 4] = [
+    Signal::SIGINT,
+    Signal::SIGTERM,
+    Signal::SIGHUP,
+    Signal::SIGQUIT,
+];
+
 /// Make SIGINT, SIGTERM, SIGHUP and SIGQUIT be only remembered from now on.
 pub fn catch_signals() {
     let action = SigAction::new(
@@ -21,12 +28,7 @@ pub fn catch_signals() {
         SaFlags::empty(),
         SigSet::empty(),
     );
-    for signal in [
-        Signal::SIGINT,
-        Signal::SIGTERM,
-        Signal::SIGHUP,
-        Signal::SIGQUIT,
-    ] {
+    for signal in CAUGHT {
         // SAFETY: the handler does nothing but an atomic operation, which is
         // async-signal-safe.
         let old = unsafe { sigaction(signal, &action) };
@@ -37,6 +39,23 @@ pub fn catch_signals() {
                 let _ = unsafe { sigaction(signal, &old) };
             }
         }
+    }
+}
+
+/// Let them end the process again, at once: for one that leaves nothing half done.
+pub fn default_signals() {
+    let action = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
+    for signal in CAUGHT {
+        // SAFETY: there is no handler any more.
+        let _ = unsafe { sigaction(signal, &action) };
+    }
+}
+
+/// Return the first signal that arrived, if any, and forget it: it was for somebody else.
+pub fn take_signal() -> Option<i32> {
+    match PENDING.swap(0, Ordering::Relaxed) {
+        0 => None,
+        signal => Some(signal),
     }
 }
 

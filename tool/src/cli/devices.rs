@@ -1,12 +1,13 @@
-//! Disks and networks that one kernel shares with another.
+//! Devices that one kernel shares with another.
 
 use clap::{ArgGroup, Args};
 
 use super::names;
+use crate::devices::served::{self, Served};
 use crate::devices::spec::{self, Wanted};
 
-/// What to share. On the command line of `run`, --disk replaces the file's disks and
-/// --net its nets.
+/// What to share. On the command line of `run`, --disk replaces the file's disks, --net its
+/// nets, and so on.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Share {
     /// Share a disk with it, a block device or a file: PATH[,ro][,queues=N][,iops=N][,bw=SIZE][,size=SIZE]
@@ -27,6 +28,26 @@ pub struct Share {
     /// shm-NAME%d].
     #[arg(long = "net", value_name = "SPEC", value_parser = spec::net, add = names::bridges())]
     pub nets: Vec<spec::Net>,
+
+    /// Let it mount a directory of this kernel's: PATH,tag=TAG[,ro]
+    ///
+    /// May be given several times. There: mount -t virtiofs TAG /mnt. Debian's virtiofsd serves
+    /// it, as it does for virtual machines; install it first. ro: it may only read.
+    #[arg(long = "fs", value_name = "SPEC", value_parser = served::fs)]
+    pub fs: Vec<Served>,
+
+    /// Let programs there and here reach each other by sockets of AF_VSOCK
+    ///
+    /// Its address is CID, from 3 on [default: one that is free, which `shimos devices` shows];
+    /// this kernel's is 2. Linux's vhost serves it, as it does for virtual machines.
+    #[arg(long, value_name = "CID", value_parser = served::vsock, num_args = 0..=1, require_equals = true, default_missing_value = "any")]
+    pub vsock: Option<Served>,
+
+    /// Share a device that a vhost-user daemon serves: SOCKET,type=fs,tag=TAG
+    ///
+    /// May be given several times. The daemon listens there already, and is not started or ended.
+    #[arg(long = "vhost-user", value_name = "SPEC", value_parser = served::vhost_user)]
+    pub vhost_user: Vec<Served>,
 }
 
 impl Share {
@@ -35,12 +56,19 @@ impl Share {
         Wanted {
             disks: self.disks.clone(),
             nets: self.nets.clone(),
+            served: self
+                .fs
+                .iter()
+                .chain(&self.vsock)
+                .chain(&self.vhost_user)
+                .cloned()
+                .collect(),
         }
     }
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("what").args(["disks", "nets"]).required(true).multiple(true))]
+#[command(group = ArgGroup::new("what").args(["disks", "nets", "fs", "vsock", "vhost_user"]).required(true).multiple(true))]
 pub struct Attach {
     /// Name of a kernel: a partition's, or "host"
     #[arg(add = names::kernels())]
@@ -55,7 +83,7 @@ pub struct Attach {
 }
 
 #[derive(Debug, Args)]
-#[command(group = ArgGroup::new("which").args(["disk", "net", "id"]).required(true))]
+#[command(group = ArgGroup::new("which").args(["disk", "net", "fs", "vsock", "id"]).required(true))]
 pub struct Detach {
     /// Name of the kernel that has it: a partition's, or "host"
     #[arg(add = names::kernels())]
@@ -68,6 +96,14 @@ pub struct Detach {
     /// The network device: its interface here
     #[arg(long, value_name = "IFNAME")]
     pub net: Option<String>,
+
+    /// The directory or the daemon's device: its tag
+    #[arg(long, value_name = "TAG")]
+    pub fs: Option<String>,
+
+    /// The one for sockets
+    #[arg(long)]
+    pub vsock: bool,
 
     /// The number that `shimos devices` shows
     #[arg(long, value_name = "N")]

@@ -25,7 +25,9 @@ pub use run::Run;
 pub use selftest::{Rung, Selftest};
 pub use values::{DetachKey, Difference, Format, Picture};
 pub use with_kloader::{Console, Dump, Logs, Ls, WithKLoader};
-pub use without_kloader::{Bench, Doctor, Show, Top, Trust, TrustRun, Web, WithoutKLoader};
+pub use without_kloader::{
+    Bench, Cp, Doctor, Exec, Show, Top, Trust, TrustRun, Web, WithoutKLoader,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes:

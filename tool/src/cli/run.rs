@@ -61,7 +61,7 @@ pub struct Run {
         long,
         value_name = "LIST",
         value_parser = CpuListParser,
-        conflicts_with_all = ["own_cpus", "initrd", "cmdline", "pci", "disks", "nets"]
+        conflicts_with_all = ["own_cpus", "initrd", "cmdline", "pci", "disks", "nets", "fs", "vsock", "vhost_user"]
     )]
     pub share_cpus: Option<CpuList>,
 

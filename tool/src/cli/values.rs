@@ -29,6 +29,14 @@ impl TypedValueParser for CpuListParser {
     }
 }
 
+/// Read a variable of an environment.
+pub fn variable(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((key, _)) if !key.is_empty() => Ok(text.into()),
+        _ => Err("write KEY=VALUE".into()),
+    }
+}
+
 /// Read how many CPUs; a list of them has an option of its own.
 pub fn cpu_count(text: &str) -> Result<u32, String> {
     match (text.parse(), cpulist::parse(text)) {

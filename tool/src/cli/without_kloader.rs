@@ -12,6 +12,7 @@ use super::ikc::{Perf, Ping};
 use super::json::Json;
 use super::names;
 use super::selftest::Selftest;
+use super::values;
 use crate::machine::rates::Sort;
 use crate::units::duration;
 
@@ -47,6 +48,31 @@ pub enum WithoutKLoader {
     /// Refused while it is in use there, by a mount for example. Works on the host and
     /// in a partition, for what that kernel shares.
     Detach(Detach),
+    /// Run a program in a partition
+    ///
+    /// Its exit code is the program's, 128 + n if signal n ended it; 125: it could not be run, 126:
+    /// it is not executable, 127: there is none. Signals that end this command go to the program
+    /// instead, and it reads standard input. The partition needs a vsock (--vsock of `run` and `attach`) and our service:
+    /// there, `systemctl enable --now shimos-execd`, or `shimos execd &`.
+    Exec(Exec),
+    /// Copy a file or a directory to a partition, or from it
+    ///
+    /// One of both is NAME:PATH. Into a directory if there is one of that name, else as it. With
+    /// owners, modes and links, by tar, which both sides need; for the rest see `exec`.
+    Cp(Cp),
+    /// Run what the host asks for by `exec`, in a partition
+    #[command(hide = true)]
+    Execd,
+    /// Give a program of `execd` its terminal
+    #[command(hide = true)]
+    ExecTty {
+        /// With its arguments
+        #[arg(trailing_var_arg = true)]
+        command: Vec<String>,
+    },
+    /// Serve a device in the background; `run` and `attach` start it
+    #[command(hide = true)]
+    Serve(Serve),
     /// List the devices that this kernel shares with others
     ///
     /// Reads and writes are the user's; for networks what it received and sent. DIRECT
@@ -181,6 +207,51 @@ pub struct TrustRun {
         value_name = "PROGRAM [ARGS]"
     )]
     pub command: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+pub struct Exec {
+    /// Give it a terminal [default: if standard input and output are one]
+    #[arg(long)]
+    pub tty: bool,
+
+    /// Give it none, but pipes
+    #[arg(long, conflicts_with = "tty")]
+    pub no_tty: bool,
+
+    /// Set a variable of its environment; may be given several times
+    #[arg(short, long, value_name = "KEY=VALUE", value_parser = values::variable)]
+    pub env: Vec<String>,
+
+    /// Directory to start in [default: /]
+    #[arg(short, long, value_name = "DIRECTORY")]
+    pub workdir: Option<String>,
+
+    #[arg(add = names::partitions())]
+    pub name: String,
+
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        value_name = "PROGRAM [ARGS]"
+    )]
+    pub command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Cp {
+    /// PATH here, or NAME:PATH in a partition
+    pub from: String,
+
+    /// The same; one of both is in a partition
+    pub to: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// For whoever looks at the list of processes
+    pub what: Vec<String>,
 }
 
 #[derive(Debug, Args)]

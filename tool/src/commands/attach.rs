@@ -11,7 +11,9 @@ use crate::ui::progress::Progress;
 pub fn run(args: &cli::Attach) -> Result<()> {
     let user = User::find(&args.name)?;
     let Some(sharing) = Sharing::open(&args.share.wanted())? else {
-        return Err(Error::new("nothing is given to share").hint("give --disk or --net"));
+        return Err(
+            Error::new("nothing is given to share").hint("give --disk, --net, --fs or --vsock")
+        );
     };
     let mut progress = Progress::spinner(format!("{}: sharing", user.name));
     let added = sharing.add(&user, &mut progress)?;

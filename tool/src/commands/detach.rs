@@ -39,11 +39,18 @@ fn detach(devices: &dyn Devices, system: &System, args: &cli::Detach) -> Result<
 }
 
 fn which(args: &cli::Detach) -> Result<Which> {
-    match (&args.disk, &args.net, args.id) {
-        (Some(path), ..) => Ok(Which::Disk(path.clone())),
-        (_, Some(name), _) => Ok(Which::Net(name.clone())),
-        (.., Some(id)) => Ok(Which::Id(id)),
-        _ => Err(Error::new("which device is not given").hint("give --disk, --net or --id")),
+    match args {
+        cli::Detach {
+            disk: Some(path), ..
+        } => Ok(Which::Disk(path.clone())),
+        cli::Detach {
+            net: Some(name), ..
+        } => Ok(Which::Net(name.clone())),
+        cli::Detach { fs: Some(tag), .. } => Ok(Which::Fs(tag.clone())),
+        cli::Detach { vsock: true, .. } => Ok(Which::Vsock),
+        cli::Detach { id: Some(id), .. } => Ok(Which::Id(*id)),
+        _ => Err(Error::new("which device is not given")
+            .hint("give --disk, --net, --fs, --vsock or --id")),
     }
 }
 
@@ -72,6 +79,8 @@ mod tests {
             name: name.into(),
             disk: None,
             net: None,
+            fs: None,
+            vsock: false,
             id: Some(id),
             force,
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, de};
 
 use crate::abi;
+use crate::devices::served::Served;
 use crate::devices::spec;
 use crate::error::{Error, IoContext, Result};
 use crate::partition::{OnChange, OnReboot};
@@ -48,6 +49,11 @@ pub struct Config {
     pub net: Vec<tables::Net>,
     #[serde(default)]
     pub pci: Vec<tables::Pci>,
+    #[serde(default)]
+    pub fs: Vec<tables::Fs>,
+    pub vsock: Option<tables::Vsock>,
+    #[serde(default)]
+    pub vhost_user: Vec<tables::VhostUser>,
 }
 
 impl Config {
@@ -79,6 +85,23 @@ impl Config {
     /// Return the network devices; an error names the one that is wrong.
     pub fn nets(&self) -> Result<Vec<spec::Net>> {
         specs("net", &self.net, tables::Net::spec)
+    }
+
+    /// Return the directories; an error names the one that is wrong.
+    pub fn fs(&self) -> Result<Vec<Served>> {
+        specs("fs", &self.fs, tables::Fs::spec)
+    }
+
+    /// Return the device for sockets, if there is to be one.
+    pub fn vsock(&self) -> Result<Option<Served>> {
+        let spec = self.vsock.as_ref().map(tables::Vsock::spec).transpose();
+        spec.map(Option::flatten)
+            .map_err(|e| Error::new(format!("vsock: {e}")))
+    }
+
+    /// Return the daemons' devices; an error names the one that is wrong.
+    pub fn vhost_user(&self) -> Result<Vec<Served>> {
+        specs("vhost_user", &self.vhost_user, tables::VhostUser::spec)
     }
 
     /// Return the PCI devices; an error names the one that is wrong.
@@ -165,6 +188,9 @@ fn parse(text: &str) -> Result<Config> {
     config.disks()?;
     config.nets()?;
     config.pci()?;
+    config.fs()?;
+    config.vsock()?;
+    config.vhost_user()?;
     Ok(config)
 }
 
@@ -174,6 +200,7 @@ fn in_our_words(message: &str) -> String {
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.as_slice() {
         ["disks" | "nets", ..] => tables::FORMS.into(),
+        _ if message.ends_with("enum Vsock") => "vsock is true, or an address: vsock = 42".into(),
         [unknown, known @ ..] if message.starts_with("unknown field") => {
             let near = |key: &&&str| strsim::jaro(unknown, key);
             let nearest = known.iter().max_by(|a, b| near(a).total_cmp(&near(b)));
@@ -231,6 +258,8 @@ mod tests {
             "[[disk]]\nzzzz = 1",
             "[[net]]\nzzzz = 1",
             "[[pci]]\nzzzz = 1",
+            "[[fs]]\nzzzz = 1",
+            "[[vhost_user]]\nzzzz = 1",
         ] {
             let error = parse(text).unwrap_err().to_string();
             let (_, keys) = error.split_once("only ").unwrap();
@@ -281,6 +310,10 @@ mod tests {
                 "[[net]]\nqueues = 1",
                 "on_reboot = \"maybe\"",
                 "[[pci]]\naddress = \"eth0\"",
+                "[[fs]]\npath = \"/a\"",
+                "[[vhost_user]]\nsocket = \"/a\"\ntype = \"net\"",
+                "vsock = 2",
+                "vsock = \"any\"",
                 "name = ",
             ],
             |text| parse(text).map_err(|e| told(&e)),

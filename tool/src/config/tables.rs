@@ -1,15 +1,16 @@
-//! What a file says of disks, networks and PCI devices: `[[disk]]`, `[[net]]`, `[[pci]]`.
+//! What a file says of devices: `[[disk]]`, `[[net]]`, `[[pci]]`, `[[fs]]`, `[[vhost_user]]`.
 
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::devices::served::Served;
 use crate::devices::spec;
 use crate::units::pci_address;
 
 /// For who writes something else.
-pub const FORMS: &str = "disks, networks and PCI devices are tables: [[disk]] with path = \"/dev/vdb\", \
-     [[net]] with bridge = \"br0\", [[pci]] with address = \"0000:01:00.0\"";
+pub const FORMS: &str = "devices are tables: [[disk]] with path = \"/dev/vdb\", [[net]] with bridge = \"br0\", \
+     [[pci]] with address = \"0000:01:00.0\", [[fs]] with path = \"/srv/www\" and tag = \"www\"";
 
 /// As for `--disk`.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
@@ -79,6 +80,59 @@ impl Net {
             }
         }
         Ok(net)
+    }
+}
+
+/// As for `--fs`.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fs {
+    path: PathBuf,
+    tag: Option<String>,
+    #[serde(default)]
+    ro: bool,
+}
+
+impl Fs {
+    /// Return the directory to share; the error names the key that is wrong.
+    pub fn spec(&self) -> Result<Served, String> {
+        Served::fs(&self.path, self.tag.as_deref(), self.ro)
+    }
+}
+
+/// As for `--vhost-user`.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VhostUser {
+    socket: PathBuf,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    tag: Option<String>,
+}
+
+impl VhostUser {
+    /// Return the daemon's device; the error names the key that is wrong.
+    pub fn spec(&self) -> Result<Served, String> {
+        Served::vhost_user(&self.socket, self.kind.as_deref(), self.tag.as_deref())
+    }
+}
+
+/// As for `--vsock`: `true` for an address that is free, or the address.
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Vsock {
+    Any(bool),
+    Cid(u32),
+}
+
+impl Vsock {
+    /// Return what to share, if anything.
+    pub fn spec(&self) -> Result<Option<Served>, String> {
+        match self {
+            Vsock::Any(false) => Ok(None),
+            Vsock::Any(true) => Ok(Some(Served::Vsock { cid: None })),
+            Vsock::Cid(cid) => Served::vsock(*cid).map(Some),
+        }
     }
 }
 

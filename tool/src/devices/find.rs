@@ -14,6 +14,10 @@ pub enum Which {
     Disk(String),
     /// The interface on this side.
     Net(String),
+    /// The tag of the file system.
+    Fs(String),
+    /// The one that it has.
+    Vsock,
     Id(u32),
 }
 
@@ -23,6 +27,8 @@ pub fn find(system: &System, list: &[Status], user: &str, which: &Which) -> Resu
     let found = match which {
         Which::Id(id) => its.iter().find(|s| s.id == *id),
         Which::Net(name) => its.iter().find(|s| s.kind == Kind::Net && s.name == *name),
+        Which::Fs(tag) => its.iter().find(|s| s.kind == Kind::Fs && s.name == *tag),
+        Which::Vsock => its.iter().find(|s| s.kind == Kind::Vsock),
         Which::Disk(path) => its
             .iter()
             .find(|s| s.kind == Kind::Disk && s.name == *path)
@@ -34,6 +40,8 @@ pub fn find(system: &System, list: &[Status], user: &str, which: &Which) -> Resu
     let what = match which {
         Which::Id(id) => format!("device {id}"),
         Which::Net(name) => format!("network device '{name}'"),
+        Which::Fs(tag) => format!("file system '{tag}'"),
+        Which::Vsock => "vsock".into(),
         Which::Disk(path) => format!("disk '{path}'"),
     };
     let error = Error::new(format!("'{user}' has no {what} of this kernel's"));

@@ -10,6 +10,7 @@ pub mod image;
 pub mod limit;
 pub mod node;
 mod opening;
+pub mod served;
 pub mod sharing;
 pub mod spec;
 pub mod usage;
@@ -166,6 +167,18 @@ pub struct AddNet<'a> {
     pub mac: Mac,
     /// 0: the bridge's, or 1500.
     pub mtu: u16,
+}
+
+/// What a device offers its driver that a program serves.
+#[derive(Debug)]
+pub struct Offer {
+    pub kind: Kind,
+    pub name: String,
+    /// Of virtio: the device's own and the rings'.
+    pub features: u64,
+    pub queues: u32,
+    /// virtio's configuration space.
+    pub config: Vec<u8>,
 }
 
 /// The module that has the back end.

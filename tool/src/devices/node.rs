@@ -7,14 +7,19 @@ use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
 
-use super::{AddDisk, AddNet, BACK_END, Counters, Devices, Kind, MODULE, Mac, State, Status};
+use super::{
+    AddDisk, AddNet, BACK_END, Counters, Devices, Kind, MODULE, Mac, Offer, State, Status,
+};
 use crate::abi::devices as raw;
-use crate::abi::{Argument as _, text};
+use crate::abi::{Argument as _, program, text};
 use crate::error::{Error, Result, io_text};
 use crate::ui::refusal::{Outcome, Refusal};
 
 /// The back end's device.
 pub const PATH: &str = "/dev/shimos-devices";
+
+/// Places in a ring that a program serves, at most.
+const RING: u32 = 256;
 
 /// The back end, opened.
 pub struct Node {
@@ -42,6 +47,27 @@ impl Node {
     pub fn try_open() -> io::Result<Self> {
         let file = OpenOptions::new().read(true).write(true).open(PATH)?;
         Ok(Self { file })
+    }
+
+    /// Share a device that this process serves, by the file that comes back; its number
+    /// comes along.
+    pub fn add_program(&self, user: u32, offer: &Offer) -> Outcome<(u32, File)> {
+        let mut argument = program::AddProgram::new();
+        argument.user = user;
+        argument.r#type = match offer.kind {
+            Kind::Vsock => raw::TYPE_VSOCK,
+            _ => raw::TYPE_FS,
+        };
+        argument.features = offer.features;
+        argument.queues = offer.queues;
+        argument.ring = RING;
+        fill(&mut argument.name, &offer.name, "the name")?;
+        for (to, from) in argument.config.iter_mut().zip(&offer.config) {
+            *to = *from;
+        }
+        argument.config_len = u32::try_from(offer.config.len()).unwrap_or(u32::MAX);
+        let file = program::add(&self.file, &mut argument).map_err(|e| self.refusal(e))?;
+        Ok((argument.id, file))
     }
 
     fn refusal(&self, errno: Errno) -> Refusal {

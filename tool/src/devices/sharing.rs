@@ -5,6 +5,7 @@ use nix::errno::Errno;
 
 use super::disk::{self, Disk};
 use super::node::Node;
+use super::served::{self, Served, background};
 use super::spec::{Net, Wanted};
 use super::{AddDisk, AddNet, Devices, Status, all, ifname, limit, usage};
 use crate::error::{Error, Result};
@@ -37,6 +38,7 @@ pub struct Sharing {
     system: System,
     disks: Vec<Disk>,
     nets: Vec<Net>,
+    served: Vec<Served>,
 }
 
 impl Sharing {
@@ -46,6 +48,7 @@ impl Sharing {
             return Ok(None);
         }
         disk::no_doubles(&wanted.disks)?;
+        served::no_doubles(&wanted.served)?;
         let node = Box::new(Node::open()?);
         Self::with(node, System::real(), wanted).map(Some)
     }
@@ -66,6 +69,11 @@ impl Sharing {
                 .map(|spec| Disk::open(&system, spec, &shared))
                 .collect::<Result<_>>()?,
             nets: wanted.nets.clone(),
+            served: wanted
+                .served
+                .iter()
+                .map(Served::resolved)
+                .collect::<Result<_>>()?,
             devices,
             system,
         })
@@ -109,6 +117,11 @@ impl Sharing {
             interrupt::check()?;
             progress.say(format!("{}: making a network device", user.name));
             added.push(progress.during(|| self.add_net(user, net))?);
+        }
+        for served in &self.served {
+            interrupt::check()?;
+            progress.say(format!("{}: starting what serves {served}", user.name));
+            added.push(progress.during(|| self.add_served(user, served))?);
         }
         interrupt::check()
     }
@@ -183,6 +196,19 @@ impl Sharing {
             self.take_back(id);
             error.context(what)
         })
+    }
+
+    fn add_served(&self, user: &User, served: &Served) -> Result<Status> {
+        let what = format!("cannot share {served} with '{}'", user.name);
+        let list = all(self.devices.as_ref()).or_refuse("cannot list the shared devices")?;
+        let same = |s: &&Status| s.user == user.number && served::is_there(s.kind, &s.name, served);
+        if let Some(other) = list.iter().find(same) {
+            return Err(Error::new(format!("{what}: it has one already"))
+                .hint(format!("shimos detach {} --id {}", user.name, other.id)));
+        }
+        let id =
+            background::start(user.number, &user.name, served).map_err(|e| e.context(&what))?;
+        self.status(id).map_err(|e| e.context(what))
     }
 
     fn status(&self, id: u32) -> Result<Status> {
@@ -287,6 +313,7 @@ pub mod tests {
                 },
             }],
             nets: vec![spec::net("p2p").unwrap()],
+            served: Vec::new(),
         }
     }
 
@@ -367,7 +394,7 @@ pub mod tests {
         let (_work, system) = system::example(&[]);
         let wanted = Wanted {
             disks: vec![spec::disk("/dev/vdb,iops=5").unwrap()],
-            nets: Vec::new(),
+            ..Wanted::default()
         };
         let error = Sharing::with(Box::new(Fake::default()), system, &wanted)
             .err()

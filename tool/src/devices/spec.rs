@@ -1,7 +1,9 @@
-//! What `--disk` and `--net` take: `PATH,ro,iops=100`, `br0,mac=…`.
+//! What `--disk` and `--net` take: `PATH,ro,iops=100`, `br0,mac=…`; and all that a command
+//! shares.
 
 use std::path::{Path, PathBuf};
 
+use super::served::Served;
 use super::{Mac, ifname};
 use crate::units::size;
 
@@ -141,12 +143,14 @@ impl Net {
 pub struct Wanted {
     pub disks: Vec<Disk>,
     pub nets: Vec<Net>,
+    /// What programs serve.
+    pub served: Vec<Served>,
 }
 
 impl Wanted {
     /// Tell whether nothing shall be shared.
     pub fn is_empty(&self) -> bool {
-        self.disks.is_empty() && self.nets.is_empty()
+        self.disks.is_empty() && self.nets.is_empty() && self.served.is_empty()
     }
 }
 
@@ -184,7 +188,8 @@ pub fn net(text: &str) -> Result<Net, String> {
     Ok(net)
 }
 
-fn option(word: &str) -> (&str, Option<&str>) {
+/// Split an option into its key and, if it has one, its value.
+pub fn option(word: &str) -> (&str, Option<&str>) {
     match word.split_once('=') {
         Some((key, value)) => (key.trim(), Some(value.trim())),
         None => (word.trim(), None),

@@ -69,7 +69,8 @@ fn what(s: &Status) -> String {
     match s.kind {
         Kind::Net => s.mac.to_string(),
         Kind::Disk => size::show(s.capacity),
-        Kind::Vsock | Kind::Fs | Kind::Unknown => "-".into(),
+        Kind::Vsock => format!("CID {}", printable(&s.name)),
+        Kind::Fs | Kind::Unknown => "-".into(),
     }
 }
 

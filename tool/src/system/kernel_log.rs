@@ -1,7 +1,8 @@
-//! This kernel's log, as /dev/kmsg gives it.
+//! This kernel's log, as /dev/kmsg gives and takes it.
 
+use std::fmt;
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -31,4 +32,13 @@ pub fn read(root: &Path) -> Option<String> {
         }
     }
     Some(log)
+}
+
+/// Write an error into it: for a process that nobody watches.
+pub fn error(text: impl fmt::Display) {
+    const ERROR: u8 = 3;
+    if let Ok(mut kmsg) = OpenOptions::new().write(true).open("/dev/kmsg") {
+        // In one piece: each write is a record.
+        let _ = kmsg.write_all(format!("<{ERROR}>shimos: {text}\n").as_bytes());
+    }
 }

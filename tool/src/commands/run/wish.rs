@@ -8,6 +8,7 @@ use crate::arch::NATIVE;
 use crate::boot::cmdline;
 use crate::cli;
 use crate::config::Config;
+use crate::devices::served::Served;
 use crate::devices::spec::Wanted;
 use crate::error::{Error, IoContext, Result};
 use crate::partition::{Info, Kind};
@@ -158,13 +159,32 @@ fn wanted(args: &cli::Run, file: &Config) -> Result<Wanted> {
     if wanted.nets.is_empty() {
         wanted.nets = file.nets()?;
     }
+    wanted.served = served(args, file)?;
     if args.no_agent && !wanted.is_empty() {
         return Err(Error::new(
-            "--disk and --net need modules in the partition that --no-agent leaves out",
+            "shared devices need modules in the partition that --no-agent leaves out",
         )
         .hint("leave out --no-agent, or the devices"));
     }
     Ok(wanted)
+}
+
+/// Each kind from the command line, or else from the file.
+fn served(args: &cli::Run, file: &Config) -> Result<Vec<Served>> {
+    let share = &args.share;
+    let mut all = match share.fs.as_slice() {
+        [] => file.fs()?,
+        list => list.to_vec(),
+    };
+    match &share.vsock {
+        Some(vsock) => all.push(vsock.clone()),
+        None => all.extend(file.vsock()?),
+    }
+    match share.vhost_user.as_slice() {
+        [] => all.extend(file.vhost_user()?),
+        list => all.extend_from_slice(list),
+    }
+    Ok(all)
 }
 
 fn host_kernel() -> Result<PathBuf> {

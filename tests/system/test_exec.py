@@ -1,0 +1,118 @@
+"""``shimos exec`` and ``shimos cp``: programs in a partition, started from the host over a vsock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from lab.machine import Machine
+from lab.stage.disks import stock_modules
+from lab.stage.partitions import Resources, initrd_with, refused, remove, start
+from tests.support.tiers import REPETITION, rounds
+
+LOAD = "for m in /modules/*; do [ ! -e $m ] || insmod $m 2>/dev/null; done"
+#: As in a script: it must not read what the shell is to read.
+EXEC = "</dev/null shimos exec --no-tty"
+SLEEPS = f"{EXEC} web -- sh -c 'grep -qsx sleep /proc/[0-9]*/comm'"
+UNTIL_SLEEPS = f"until {SLEEPS}; do sleep 0.1; done"
+
+
+@contextmanager
+def partition(machine: Machine, flavour: str) -> Iterator[None]:
+    """Start one with a vsock and our service."""
+    machine.run("modprobe -a vhost_vsock shimos_backend")
+    before = Resources(machine)
+    modules = stock_modules(machine, flavour, "vmw_vsock_virtio_transport")
+    initrd = initrd_with(machine, flavour, {"/bin/shimos": "/usr/bin/shimos", **modules})
+    start(machine, flavour=flavour, more=f"--initrd {initrd} --vsock")
+    shell = machine.partition("web")
+    shell.run(f"{LOAD}; (shimos execd >/tmp/execd 2>&1 &)")
+    machine.release_consoles()
+    machine.run(f"until {EXEC} web -- true; do sleep 0.1; done", timeout=30)
+    yield
+    remove(machine)
+    machine.run(f"while pgrep -f '^shimos serve'; do sleep 0.05; done; rm -rf {initrd} /tmp/tree-*")
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
+def codes(machine: Machine, flavour: str) -> None:
+    """Check exit codes, and that output and errors come apart."""
+    assert machine.run(f"{EXEC} web -- uname -r").output.strip() == machine.versions[flavour]
+    for words, status in (
+        ("web -- true", 0),
+        ("web -- sh -c 'exit 7'", 7),
+        ("web -- sh -c 'kill -9 $$'", 137),
+        ("web -- no-such-program", 127),
+        ("web -- /etc", 126),
+        ("-w /no/where web -- true", 126),
+    ):
+        assert machine.run(f"{EXEC} {words}", check=False).status == status, words
+    both = f"{EXEC} -e WORD=good -w /proc web -- sh -c 'pwd; echo $WORD; echo bad >&2'"
+    assert machine.run(f"{both} 2>/dev/null").output == "/proc\ngood\n"
+    assert machine.run(f"{both} >/dev/null").output == "bad\n"
+
+
+def streams(machine: Machine) -> None:
+    """Check that input comes back unchanged, to its end, from a reader that is slow, too."""
+    size = rounds(1 << 30, 16 << 20)
+    machine.run(f"head -c {size} /dev/urandom >/tmp/data")
+    command = f"{EXEC} web -- sh -c 'sleep 1; cat' </tmp/data | cmp - /tmp/data"
+    machine.run(command, timeout=rounds(600, 120))
+    # who does not read does not keep the signal away
+    machine.run(f"{EXEC} web -- sleep 1000 </dev/zero & {UNTIL_SLEEPS}; kill -TERM $!; wait $!; [ $? = 143 ]")
+    machine.run(f"! {SLEEPS}")
+    machine.run("rm /tmp/data")
+
+
+def terminal(machine: Machine) -> None:
+    """Check that a program has a terminal of its own, as large as this one, and that it is told of changes."""
+    machine.run("shimos exec web -- sh -c '! tty -s' </dev/null")
+    assert machine.run(f"{EXEC.removesuffix('--no-tty')} --tty web -- tty").output.strip().startswith("/dev/pts/")
+    script = (
+        "stty rows 33 cols 99; shimos exec web -- sh -c"
+        " \"stty size; trap 'stty size; exit 5' WINCH; echo ready; while :; do sleep 0.1; done\""
+    )
+    machine.run(f"cat >/tmp/script <<'END'\n{script}\nEND\nchmod +x /tmp/script")
+    command = (
+        "(until grep -q ready /tmp/typed; do sleep 0.1; done; stty -F $(cat /tmp/tty) rows 44 cols 88)"
+        " & script -qefc 'tty >/tmp/tty; sh /tmp/script' /tmp/typed </dev/null"
+    )
+    assert machine.run(command, check=False, timeout=60).status == 5
+    typed = machine.run("cat /tmp/typed").output
+    assert "33 99" in typed and "44 88" in typed, typed
+
+
+def copies(machine: Machine) -> None:
+    """Check both directions of ``cp``, into a directory and as a new name."""
+    machine.run("rm -rf /tmp/t && mkdir -p /tmp/t/a/deep && date >/tmp/t/a/deep/file && chmod 640 /tmp/t/a/deep/file")
+    machine.run("shimos cp /tmp/t/a web:/tmp && shimos cp web:/tmp/a /tmp/t/b && diff -r /tmp/t/a /tmp/t/b")
+    machine.run("[ $(stat -c %a /tmp/t/b/deep/file) = 640 ]")
+    machine.run(
+        f"shimos cp /tmp/t/a/deep/file web:/tmp/other && {EXEC} web -- cat /tmp/other | cmp - /tmp/t/a/deep/file"
+    )
+    refused(machine, "shimos cp web:/nothing /tmp/t/none", "is not copied")
+    machine.run("[ ! -e /tmp/t/none ] && [ $(ls -A /tmp/t | wc -l) = 2 ]")
+    refused(machine, "shimos cp /tmp/t/a /tmp/t/c", "one of both must be in a partition")
+
+
+@pytest.mark.parametrize("flavour", ["6.1", pytest.param("6.12", marks=REPETITION)])
+def test_programs(machine: Machine, flavour: str) -> None:
+    """A session's parts, one after the other on one partition, which is what takes the time."""
+    with partition(machine, flavour):
+        codes(machine, flavour)
+        streams(machine)
+        terminal(machine)
+        copies(machine)
+        # the partition's end is the program's
+        machine.run(f"({UNTIL_SLEEPS}; shimos kill web) & {EXEC} web -- sleep 1000; [ $? = 125 ]")
+
+
+def test_refusals(machine: Machine) -> None:
+    """Each thing that is missing has a text of its own."""
+    refused(machine, "shimos exec web -- true", "web", status=125)
+    start(machine)
+    refused(machine, "shimos exec web -- true", "'web' has no vsock", "shimos attach web --vsock", status=125)
+    remove(machine)

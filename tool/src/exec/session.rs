@@ -1,0 +1,442 @@
+//! One program of the host's in this partition: between the connection and its terminal or
+//! pipes, until it has ended.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::pty::openpty;
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::{
+    Exit, FAILED, Kind, MAX_FRAME, NOT_EXECUTABLE, NOT_FOUND, Start, WINDOW, pair, receive, send,
+    send_json,
+};
+use crate::abi::tty;
+use crate::error::io_text;
+
+const READY: PollFlags = PollFlags::POLLIN
+    .union(PollFlags::POLLHUP)
+    .union(PollFlags::POLLERR);
+
+/// Serve one connection until its program has ended, or the host has gone.
+pub fn run(mut connection: File) -> io::Result<()> {
+    let start = match receive(&mut connection)? {
+        Some((Kind::Start, json)) => serde_json::from_slice::<Start>(&json)?,
+        _ => return Err(io::Error::other("a session begins with START")),
+    };
+    let exit = match Ends::start(&start) {
+        Ok((child, ends)) => Session::new(&mut connection, &child, ends).run(child)?,
+        Err(exit) => exit,
+    };
+    send_json(&mut connection, Kind::Exit, &exit)
+}
+
+/// Our ends of what a program has.
+struct Ends {
+    /// None when there is no more.
+    input: Option<File>,
+    /// Its output, and its errors if they come apart.
+    outputs: Vec<(Kind, File)>,
+    /// If it has one: for its size.
+    terminal: Option<File>,
+}
+
+impl Ends {
+    fn start(start: &Start) -> Result<(Child, Self), Exit> {
+        let Some((program, words)) = start.command.split_first() else {
+            return Err(Exit::NotRun(FAILED, "no command is given".into()));
+        };
+        if let Some(directory) = start.directory.as_ref().filter(|d| !Path::new(d).is_dir()) {
+            let why = format!("there is no directory '{directory}' to start in");
+            return Err(Exit::NotRun(NOT_EXECUTABLE, why));
+        }
+        let failed = |e: io::Error| Exit::NotRun(FAILED, io_text(&e));
+        let (child, ends) = match start.terminal {
+            Some(size) => Self::in_terminal(start, size).map_err(failed)?,
+            None => {
+                let mut command = Command::new(program);
+                command.args(words).process_group(0);
+                command
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped());
+                prepare(&mut command, start);
+                Self::with_pipes(command.spawn().map_err(|e| not_run(program, &e))?)
+            }
+        };
+        ends.unblock().map_err(failed)?;
+        Ok((child, ends))
+    }
+
+    fn with_pipes(mut child: Child) -> (Child, Self) {
+        let out = child.stdout.take().map(OwnedFd::from);
+        let errors = child.stderr.take().map(OwnedFd::from);
+        let outputs = [(Kind::Output, out), (Kind::Errors, errors)];
+        let ends = Ends {
+            input: child.stdin.take().map(|input| OwnedFd::from(input).into()),
+            outputs: outputs
+                .into_iter()
+                .filter_map(|(kind, end)| Some((kind, end?.into())))
+                .collect(),
+            terminal: None,
+        };
+        (child, ends)
+    }
+
+    /// A step between makes the terminal its own: `server::in_its_terminal()`.
+    fn in_terminal(start: &Start, (rows, columns): (u16, u16)) -> io::Result<(Child, Self)> {
+        let pty = openpty(Some(&tty::winsize(rows, columns)), None)?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("exec-tty").arg("--").args(&start.command);
+        command
+            .stdin(pty.slave.try_clone()?)
+            .stdout(pty.slave.try_clone()?)
+            .stderr(pty.slave);
+        prepare(&mut command, start);
+        let child = command.spawn()?;
+        let master = File::from(pty.master);
+        let ends = Ends {
+            input: Some(master.try_clone()?),
+            outputs: vec![(Kind::Output, master.try_clone()?)],
+            terminal: Some(master),
+        };
+        Ok((child, ends))
+    }
+
+    /// Nobody waits for the program in a read or a write.
+    fn unblock(&self) -> io::Result<()> {
+        for file in self.outputs.iter().map(|(_, file)| file).chain(&self.input) {
+            let flags = fcntl(file, FcntlArg::F_GETFL).map(OFlag::from_bits_truncate)?;
+            fcntl(file, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+        }
+        Ok(())
+    }
+}
+
+fn prepare(command: &mut Command, start: &Start) {
+    command.envs(start.env.iter().filter_map(|pair| pair.split_once('=')));
+    command.current_dir(start.directory.as_deref().unwrap_or("/"));
+}
+
+/// Say why a program did not run, with the exit code for that.
+pub fn not_run(program: &str, error: &io::Error) -> Exit {
+    let code = match error.kind() {
+        ErrorKind::NotFound => NOT_FOUND,
+        ErrorKind::PermissionDenied => NOT_EXECUTABLE,
+        _ => FAILED,
+    };
+    Exit::NotRun(code, format!("cannot run '{program}': {}", io_text(error)))
+}
+
+fn exit(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code as u8),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default() as u8),
+    }
+}
+
+/// What is to be done.
+#[derive(Debug, Default)]
+struct Ready {
+    connection: bool,
+    input: bool,
+    /// By their places.
+    outputs: Vec<usize>,
+    ended: bool,
+}
+
+struct Session<'a> {
+    connection: &'a mut File,
+    /// The program's group.
+    group: Pid,
+    ends: Ends,
+    /// Input that it has not taken yet, at most WINDOW.
+    pending: VecDeque<u8>,
+    input_ends: bool,
+}
+
+impl<'a> Session<'a> {
+    fn new(connection: &'a mut File, child: &Child, ends: Ends) -> Self {
+        Session {
+            connection,
+            group: Pid::from_raw(child.id() as i32),
+            ends,
+            pending: VecDeque::new(),
+            input_ends: false,
+        }
+    }
+
+    fn run(mut self, mut child: Child) -> io::Result<Exit> {
+        let (ended, mut tell) = UnixStream::pair()?;
+        let waiter = thread::spawn(move || {
+            let status = child.wait();
+            let _ = tell.write_all(&[0]);
+            status
+        });
+        let result = self.until_it_ends(&ended);
+        if result.is_err() {
+            // Nobody listens any more; what it does about that is its own matter.
+            let _ = killpg(self.group, Signal::SIGHUP);
+            self.ends.outputs.clear();
+            self.ends.input = None;
+        }
+        let status = waiter
+            .join()
+            .map_err(|_| io::Error::other("nobody waited for it"))??;
+        result?;
+        // What its children still write after that is not its own.
+        for at in (0..self.ends.outputs.len()).rev() {
+            while self.pass_on(at)? {}
+        }
+        Ok(exit(status))
+    }
+
+    fn until_it_ends(&mut self, ended: &UnixStream) -> io::Result<()> {
+        loop {
+            let ready = self.wait(ended)?;
+            if ready.connection {
+                self.take_frame()?;
+            }
+            if ready.input {
+                self.give_input()?;
+            }
+            // The last first: one that ends is removed.
+            for at in ready.outputs.into_iter().rev() {
+                self.pass_on(at)?;
+            }
+            if ready.ended {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wait(&self, ended: &UnixStream) -> io::Result<Ready> {
+        let mut polled = vec![
+            PollFd::new(self.connection.as_fd(), PollFlags::POLLIN),
+            PollFd::new(ended.as_fd(), PollFlags::POLLIN),
+        ];
+        let outputs = self.ends.outputs.iter();
+        polled.extend(outputs.map(|(_, end)| PollFd::new(end.as_fd(), PollFlags::POLLIN)));
+        let input = self
+            .ends
+            .input
+            .as_ref()
+            .filter(|_| !self.pending.is_empty());
+        polled.extend(input.map(|end| PollFd::new(end.as_fd(), PollFlags::POLLOUT)));
+        match poll(&mut polled, PollTimeout::NONE) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => return Ok(Ready::default()),
+            Err(e) => return Err(e.into()),
+        }
+        let found: Vec<PollFlags> = polled
+            .iter()
+            .map(|p| p.revents().unwrap_or(PollFlags::empty()))
+            .collect();
+        let is = |at: usize, what: PollFlags| found.get(at).is_some_and(|f| f.intersects(what));
+        let count = self.ends.outputs.len();
+        Ok(Ready {
+            connection: is(0, READY),
+            ended: is(1, READY),
+            outputs: (0..count).filter(|at| is(2 + at, READY)).collect(),
+            input: input.is_some() && !found.get(2 + count).is_none_or(|f| f.is_empty()),
+        })
+    }
+
+    /// What the host says is not believed further than it makes sense.
+    fn take_frame(&mut self) -> io::Result<()> {
+        let Some((kind, payload)) = receive(self.connection)? else {
+            return Err(ErrorKind::ConnectionAborted.into());
+        };
+        match kind {
+            Kind::Input if self.pending.len() + payload.len() <= WINDOW => {
+                self.pending.extend(payload);
+                self.give_input()?;
+            }
+            Kind::InputEnd => {
+                self.input_ends = true;
+                self.give_input()?;
+            }
+            Kind::Size => {
+                if let (Some(terminal), Some((rows, columns))) =
+                    (&self.ends.terminal, pair(&payload))
+                {
+                    let _ = tty::set_size(terminal, rows, columns);
+                }
+            }
+            Kind::Signal => {
+                let number = payload.first().copied().unwrap_or_default();
+                if let Ok(signal) = Signal::try_from(i32::from(number)) {
+                    let _ = killpg(self.group, signal);
+                }
+            }
+            _ => return Err(io::Error::other("the host says what it cannot say now")),
+        }
+        Ok(())
+    }
+
+    /// As much as the program takes now; the host hears that there is room again.
+    fn give_input(&mut self) -> io::Result<()> {
+        let mut taken = 0;
+        while let (Some(input), false) = (&mut self.ends.input, self.pending.is_empty()) {
+            match input.write(self.pending.as_slices().0) {
+                Ok(n) => {
+                    self.pending.drain(..n);
+                    taken += n;
+                }
+                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                // It does not read any more: the rest is for nobody.
+                Err(_) => {
+                    taken += self.pending.len();
+                    self.pending.clear();
+                    self.ends.input = None;
+                }
+            }
+        }
+        if self.ends.input.is_none() {
+            taken += self.pending.len();
+            self.pending.clear();
+        }
+        if self.input_ends && self.pending.is_empty() {
+            // A terminal has no end; Ctrl-D is what its user types.
+            self.ends.input = None;
+        }
+        match u32::try_from(taken) {
+            Ok(n) if n > 0 => send(self.connection, Kind::Taken, &n.to_le_bytes()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Pass on what there is of an output; false: there is nothing now, or never again.
+    fn pass_on(&mut self, at: usize) -> io::Result<bool> {
+        let Some((kind, end)) = self.ends.outputs.get_mut(at) else {
+            return Ok(false);
+        };
+        let mut piece = vec![0; MAX_FRAME];
+        let n = match end.read(&mut piece) {
+            Ok(n) => n,
+            Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(e) if e.kind() == ErrorKind::Interrupted => return Ok(true),
+            // A terminal that nobody has open any more.
+            Err(_) => 0,
+        };
+        if n == 0 {
+            self.ends.outputs.remove(at);
+            return Ok(false);
+        }
+        send(self.connection, *kind, piece.get(..n).unwrap_or_default())?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The host's side of a session with this command.
+    fn host(command: &[&str]) -> (File, thread::JoinHandle<io::Result<()>>) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let session = thread::spawn(move || run(OwnedFd::from(theirs).into()));
+        let mut host = File::from(OwnedFd::from(ours));
+        let start = Start {
+            command: command.iter().map(|word| (*word).into()).collect(),
+            env: vec!["GREETING=hello".into()],
+            directory: None,
+            terminal: None,
+        };
+        send_json(&mut host, Kind::Start, &start).unwrap();
+        (host, session)
+    }
+
+    /// All that comes until the end: standard output, standard error, what was taken.
+    fn listen(host: &mut File) -> (String, String, usize, Exit) {
+        let (mut out, mut errors, mut taken) = (Vec::new(), Vec::new(), 0);
+        loop {
+            let (kind, payload) = receive(host).unwrap().unwrap();
+            match kind {
+                Kind::Output => out.extend(payload),
+                Kind::Errors => errors.extend(payload),
+                Kind::Taken => taken += u32::from_le_bytes(payload.try_into().unwrap()) as usize,
+                Kind::Exit => {
+                    let text = |bytes| String::from_utf8(bytes).unwrap();
+                    let exit = serde_json::from_slice(&payload).unwrap();
+                    return (text(out), text(errors), taken, exit);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn output_errors_and_the_code() {
+        let (mut host, _) = host(&["sh", "-c", "echo $GREETING; pwd; echo bad >&2; exit 7"]);
+        let (out, errors, _, exit) = listen(&mut host);
+        assert_eq!((out.as_str(), errors.as_str()), ("hello\n/\n", "bad\n"));
+        assert_eq!(exit, Exit::Code(7));
+    }
+
+    #[test]
+    fn input_to_its_end() {
+        let (mut host, _) = host(&["wc", "-c"]);
+        for _ in 0..4 {
+            send(&mut host, Kind::Input, &[b'x'; MAX_FRAME]).unwrap();
+        }
+        send(&mut host, Kind::InputEnd, &[]).unwrap();
+        let (out, _, taken, exit) = listen(&mut host);
+        assert_eq!((out.trim(), taken), ("262144", 4 * MAX_FRAME));
+        assert_eq!(exit, Exit::Code(0));
+    }
+
+    #[test]
+    fn what_does_not_read_can_be_ended() {
+        let (mut host, _) = host(&["sleep", "1000"]);
+        for _ in 0..4 {
+            send(&mut host, Kind::Input, &[b'x'; MAX_FRAME]).unwrap();
+        }
+        send(&mut host, Kind::Signal, &[15]).unwrap();
+        assert_eq!(listen(&mut host).3, Exit::Signal(15));
+    }
+
+    #[test]
+    fn what_does_not_run() {
+        let code = |command: &[&str]| match listen(&mut host(command).0).3 {
+            Exit::NotRun(code, text) => (code, text),
+            other => panic!("{other:?}"),
+        };
+        let (not_found, text) = code(&["no-such-program"]);
+        assert_eq!(not_found, NOT_FOUND);
+        assert_eq!(
+            text,
+            "cannot run 'no-such-program': No such file or directory"
+        );
+        assert_eq!(code(&["/etc/passwd"]).0, NOT_EXECUTABLE);
+        assert_eq!(code(&[]).0, FAILED);
+    }
+
+    #[test]
+    fn more_than_there_is_room_for() {
+        let (mut host, session) = host(&["sleep", "1000"]);
+        for _ in 0..8 {
+            let _ = send(&mut host, Kind::Input, &[b'x'; MAX_FRAME]);
+        }
+        assert!(session.join().unwrap().is_err(), "and it has been ended");
+    }
+
+    #[test]
+    fn the_host_goes() {
+        let (host, session) = host(&["sleep", "1000"]);
+        drop(host);
+        assert!(session.join().unwrap().is_err(), "and it has been ended");
+    }
+}
