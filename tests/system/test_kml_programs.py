@@ -75,7 +75,11 @@ def test_sqlite(machine: Machine) -> None:
     sqlite(machine)
 
 
-@pytest.mark.parametrize("of", PYTHON_TESTS)
+#: Two kinds say most of what all four do.
+@pytest.mark.parametrize(
+    "of",
+    ["files", "threads and signals", *(pytest.param(of, marks=tiers.REPETITION) for of in ("sockets", "processes"))],
+)
 def test_python(machine: Machine, of: str) -> None:
     """Each of its tests ends as in user mode, and none of them fails."""
     machine.run(f"cp {PROGRAMS}/run_unittests.py /tmp/")

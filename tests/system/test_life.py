@@ -97,7 +97,9 @@ def test_rounds_of_every_end(fresh_machine: Machine) -> None:
     before = Resources(fresh_machine)
     start(fresh_machine, flavour="6.1", cpus="2-3")
     ways = ["stop", "kill", *ENDS]
-    for round_number in range(rounds(30, len(ways))):
+    # there a start takes three times as long
+    few = len(ways) if fresh_machine.arch.name == "amd64" else 4
+    for round_number in range(rounds(30, few)):
         web = fresh_machine.partition("web")
         assert web.run("echo $((6 * 7))").output.strip() == "42"
         web.close()

@@ -9,10 +9,9 @@ from lab.machine import Machine
 from lab.spec import X2APIC
 from lab.stage.lan import two_partitions
 from lab.stage.partitions import Resources, refused, remove, run_command, start
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, everything, rounds
 from tests.system import test_disks, test_networks
 from tests.system.test_disks import test_data as test_disk_data
-from tests.system.test_guarded import test_several_cpus
 from tests.system.test_ikc import test_bells_follow_their_cpus, test_packets_each_way
 from tests.system.test_life import test_ends_are_contained, test_killed_while_booting, test_three_kernels
 
@@ -24,8 +23,9 @@ COLLECTED = (
     test_packets_each_way,
     test_bells_follow_their_cpus,
     test_disk_data,
-    test_several_cpus,
 )
+if everything():
+    from tests.system.test_guarded import test_several_cpus  # noqa: F401  # to be collected
 #: Of the register that says where the APIC is, and its mode.
 MODE = 1 << 10
 pytestmark = pytest.mark.machine(

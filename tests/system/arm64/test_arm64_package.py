@@ -9,6 +9,7 @@ from lab import build, kernels
 from lab.apt import development
 from lab.arch import ARM64
 from lab.command import run
+from tests.support.tiers import everything
 
 #: No programs in kernel mode and no layer there.
 MODULES = {f"shimos_{name}" for name in ("ikc", "kloader", "agent", "virtio", "backend")}
@@ -37,6 +38,9 @@ def test_packages(tmp_path: Path) -> None:
     assert_static(tmp_path / "usr/bin/shimos")
     assert_static(tmp_path / "usr/lib/shimos/init")
 
+    # The lab has built the same modules; DKMS builds them on x86-64 in each run.
+    if not everything():
+        return
     # What DKMS would do there, with a compiler that runs here.
     (tree,) = (tmp_path / "usr/src").glob("shimos-*")
     (tmp_path / "dkms").mkdir()
