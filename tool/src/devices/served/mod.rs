@@ -17,10 +17,9 @@ use super::spec::option;
 use super::{Kind, Offer};
 use crate::error::{Error, Result, io_text};
 use program::Server;
+use vhost_user::FS_TAG_LEN;
 use vsock::{FIRST_CID, LAST_CID};
 
-/// As long as a tag can be (virtio 1.2, 5.11.4).
-const MAX_TAG: usize = 36;
 /// For all who ask for any.
 const ANY: &str = "any";
 
@@ -178,8 +177,8 @@ fn absolute(path: &Path, what: &str) -> Result<PathBuf> {
 fn check_tag(tag: Option<&str>) -> Result<String, String> {
     match tag {
         None | Some("") => Err("'tag' is missing: tag=NAME, by which it is mounted there".into()),
-        Some(tag) if tag.len() > MAX_TAG => Err(format!(
-            "tag={tag} is too long: {MAX_TAG} bytes are the most"
+        Some(tag) if tag.len() > FS_TAG_LEN => Err(format!(
+            "tag={tag} is too long: {FS_TAG_LEN} bytes are the most"
         )),
         Some(tag) if tag.contains(|c: char| c.is_control()) => {
             Err("tag: a name has no control characters".into())

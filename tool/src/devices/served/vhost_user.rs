@@ -44,7 +44,8 @@ const MAX_ANSWER: usize = 8;
 
 /// One for what is urgent, one for requests.
 const FS_QUEUES: u32 = 2;
-const FS_TAG_LEN: usize = 36;
+/// As long as a tag can be (virtio 1.2, 5.11.4).
+pub const FS_TAG_LEN: usize = 36;
 
 /// A connection to a daemon.
 pub struct FrontEnd {
