@@ -71,9 +71,11 @@ def terminal(machine: Machine) -> None:
     """Check that a program has a terminal of its own, as large as this one, and that it is told of changes."""
     machine.run("shimos exec web -- sh -c '! tty -s' </dev/null")
     assert machine.run(f"{EXEC.removesuffix('--no-tty')} --tty web -- tty").output.strip().startswith("/dev/pts/")
+    # stty changes rows and columns one after the other, so the first change may be seen alone
     script = (
         "stty rows 33 cols 99; shimos exec web -- sh -c"
-        " \"stty size; trap 'stty size; exit 5' WINCH; echo ready; while :; do sleep 0.1; done\""
+        ' "stty size; trap \'now=\\$(stty size); echo \\$now; [ \\"\\$now\\" != \\"44 88\\" ] || exit 5\' WINCH;'
+        ' echo ready; while :; do sleep 0.1; done"'
     )
     machine.run(f"cat >/tmp/script <<'END'\n{script}\nEND\nchmod +x /tmp/script")
     command = (
