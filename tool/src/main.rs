@@ -14,6 +14,7 @@ mod ikc;
 mod kml;
 mod machine;
 mod memory;
+mod oci;
 mod partition;
 mod pci;
 mod system;
@@ -26,13 +27,18 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command, Trust, WithKLoader, WithoutKLoader};
+use cli::{Cli, Command, Oci, Trust, WithKLoader, WithoutKLoader};
 use error::Result;
 use partition::kloader::KLoader;
 use ui::{output, terminal};
 
 fn main() -> ExitCode {
     terminal::restore_on_panic();
+    match called_as() {
+        Name::Shimos => {}
+        Name::Oci => return oci_runtime(),
+        Name::Init => return exit(oci::init::run()),
+    }
     commands::docs::complete();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -44,7 +50,36 @@ fn main() -> ExitCode {
         Err(e) => e.exit(),
     };
     abi::catch_signals();
-    match dispatch(cli) {
+    exit(dispatch(cli))
+}
+
+/// One program, three names.
+enum Name {
+    Shimos,
+    /// An OCI runtime, and its proxy.
+    Oci,
+    /// The first process of a container's partition.
+    Init,
+}
+
+fn called_as() -> Name {
+    let name = std::env::args_os().next().unwrap_or_default();
+    let name = Path::new(&name);
+    match name.file_name().and_then(|name| name.to_str()) {
+        Some("shimos-oci" | ".shimos-oci") => Name::Oci,
+        _ if name == Path::new("/init") && std::process::id() == 1 => Name::Init,
+        _ => Name::Shimos,
+    }
+}
+
+fn oci_runtime() -> ExitCode {
+    let oci = Oci::parse();
+    abi::catch_signals();
+    exit(commands::oci::run(&oci))
+}
+
+fn exit(result: Result<()>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             output::error(&e);
@@ -94,7 +129,7 @@ fn without_kloader(command: WithoutKLoader) -> Result<()> {
         Without::Detach(args) => commands::detach::run(&args),
         Without::Serve(_) => commands::serve::run(),
         Without::Exec(args) => commands::exec::run(&args),
-        Without::Execd => exec::server::run(),
+        Without::Execd => exec::server::run(|| Ok(())),
         Without::ExecTty { command } => exec::server::in_its_terminal(&command),
         Without::Cp(args) => commands::cp::run(&args),
         Without::Devices(args) => commands::devices::run(&args),

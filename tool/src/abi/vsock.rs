@@ -4,13 +4,18 @@ use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::Result;
-use nix::libc::VMADDR_CID_ANY;
+use nix::errno::Errno;
+use nix::libc::{VMADDR_CID_ANY, VMADDR_PORT_ANY};
 use nix::sys::socket::{
     AddressFamily, Backlog, SockFlag, SockType, VsockAddr, accept4, bind, connect as connect_to,
-    getpeername, listen as listen_on, socket,
+    getpeername, getsockname, listen as listen_on, socket,
 };
 
 use super::raw::adopt;
+
+/// Ports that only root may have (LAST_RESERVED_PORT of net/vmw_vsock/af_vsock.c), but for the
+/// lowest ones, which services have.
+pub const RESERVED: std::ops::RangeInclusive<u32> = 512..=1023;
 
 fn stream() -> Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC;
@@ -25,17 +30,35 @@ pub fn listen(port: u32) -> Result<OwnedFd> {
     Ok(listener)
 }
 
-/// Take the next connection, and say whose it is.
-pub fn accept(listener: impl AsFd) -> Result<(File, u32)> {
+/// Listen on any port that is free; returns it, too.
+pub fn listen_anywhere() -> Result<(OwnedFd, u32)> {
+    let listener = listen(VMADDR_PORT_ANY)?;
+    let port = getsockname::<VsockAddr>(listener.as_raw_fd())?.port();
+    Ok((listener, port))
+}
+
+/// Take the next connection, and say from which address and port.
+pub fn accept(listener: impl AsFd) -> Result<(File, u32, u32)> {
     let listener = listener.as_fd().as_raw_fd();
     let connection = adopt(accept4(listener, SockFlag::SOCK_CLOEXEC)?);
     let peer = getpeername::<VsockAddr>(connection.as_raw_fd())?;
-    Ok((connection, peer.cid()))
+    Ok((connection, peer.cid(), peer.port()))
 }
 
-/// Connect to a port of the kernel with an address.
+/// Connect to a port of the kernel with an address, from a port that only root may have.
 pub fn connect(cid: u32, port: u32) -> Result<File> {
     let connection = stream()?;
+    bind_reserved(&connection)?;
     connect_to(connection.as_raw_fd(), &VsockAddr::new(cid, port))?;
     Ok(connection.into())
+}
+
+fn bind_reserved(socket: &OwnedFd) -> Result<()> {
+    for port in RESERVED.rev() {
+        match bind(socket.as_raw_fd(), &VsockAddr::new(VMADDR_CID_ANY, port)) {
+            Err(Errno::EADDRINUSE) => {}
+            result => return result,
+        }
+    }
+    Err(Errno::EADDRINUSE)
 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 const S_IFDIR: u32 = 0o040_000;
 const S_IFREG: u32 = 0o100_000;
 const S_IFCHR: u32 = 0o020_000;
+const S_IFLNK: u32 = 0o120_000;
 
 /// An archive in the making.
 #[derive(Default)]
@@ -24,6 +25,11 @@ impl Archive {
     /// KiB.
     pub fn file(&mut self, path: &str, mode: u32, contents: &[u8]) {
         self.entry(path, S_IFREG | mode, 1, contents, (0, 0));
+    }
+
+    /// Add a symbolic link.
+    pub fn symlink(&mut self, path: &str, to: &str) {
+        self.entry(path, S_IFLNK | 0o777, 1, to.as_bytes(), (0, 0));
     }
 
     /// Add a device's node.
@@ -103,6 +109,7 @@ mod tests {
         archive.directory("/shimos");
         archive.file("/shimos/init", 0o755, &[7; 1001]);
         archive.character_device("/dev/console", 0o600, 5, 1);
+        archive.symlink("/init", "/shimos/init");
         let data = archive.finish();
         let cpio = Command::new("cpio")
             .args(["-itv", "--quiet"])
@@ -114,7 +121,8 @@ mod tests {
         let output = cpio.wait_with_output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success());
-        assert_eq!(text.lines().count(), 3, "{text}");
+        assert_eq!(text.lines().count(), 4, "{text}");
+        assert!(text.contains("init -> /shimos/init"), "{text}");
         assert!(text.contains("drwxr-xr-x"), "{text}");
         assert!(text.contains("1001"), "{text}");
         assert!(text.contains("5,   1"), "{text}");

@@ -1,7 +1,7 @@
 //! What a partition's kernel is started with: its image, command line, initrd and the modules in it.
 
 pub mod cmdline;
-mod cpio;
+pub mod cpio;
 pub mod image;
 pub mod initrd;
 pub mod module_file;

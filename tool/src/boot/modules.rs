@@ -66,6 +66,20 @@ pub fn missing(version: &str) -> Option<String> {
     }
 }
 
+/// Read modules of the kernel's own, each after all that it depends on, and once.
+pub fn stock(version: &str, names: &[&str]) -> Result<Vec<Module>> {
+    let stock = Stock::of(version);
+    let kernel = Kernel {
+        version,
+        stock: stock.as_ref(),
+    };
+    let mut modules = Modules::default();
+    for name in names {
+        modules.extend(kernel.read(name)?);
+    }
+    Ok(modules.list)
+}
+
 fn no_list(version: &str) -> String {
     let directory = Stock::directory(version);
     format!("there is no {}/modules.dep", directory.display())

@@ -38,6 +38,7 @@ fn start(args: &cli::Exec) -> Start {
         env,
         directory: args.workdir.clone(),
         terminal: terminal.then(client::terminal_size),
+        container: None,
     }
 }
 

@@ -16,6 +16,7 @@ pub mod kill;
 pub mod logs;
 pub mod ls;
 pub mod map;
+pub mod oci;
 pub mod perf;
 pub mod ping;
 pub mod resize;

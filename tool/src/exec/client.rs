@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -13,6 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::{Exit, Kind, MAX_FRAME, PORT, Start, WINDOW, receive, send, send_json};
 use crate::abi::{self, tty, vsock};
 use crate::error::{Error, IoContext, Result};
+use crate::ui::interrupt;
 use crate::ui::output::{self, printable, written};
 use crate::ui::terminal::RawMode;
 
@@ -38,6 +39,34 @@ pub fn run(cid: u32, start: &Start) -> Result<Exit> {
     let result = talk(connection, start);
     drop(raw);
     result
+}
+
+/// Run a program without input there; returns how it ended, and all that it said. An error is
+/// that it could not be asked, or that it has not ended within `patience`.
+pub fn ask(cid: u32, start: &Start, patience: Duration) -> Result<(Exit, String)> {
+    let end = Instant::now() + patience;
+    let mut connection = connect(cid)?;
+    send_json(&mut connection, Kind::Start, start).or_fail(LOST)?;
+    send(&mut connection, Kind::InputEnd, &[]).or_fail(LOST)?;
+    let mut said = Vec::new();
+    loop {
+        if !wait(&connection)? {
+            interrupt::check()?;
+            if Instant::now() > end {
+                return Err(Error::new("the partition does not answer"));
+            }
+            continue;
+        }
+        match receive(&mut connection).or_fail(LOST)? {
+            Some((Kind::Output | Kind::Errors, payload)) => said.extend(payload),
+            Some((Kind::Taken, _)) => {}
+            Some((Kind::Exit, json)) => {
+                let exit = serde_json::from_slice(&json).map_err(|_| Error::new(LOST))?;
+                return Ok((exit, String::from_utf8_lossy(&said).into_owned()));
+            }
+            _ => return Err(Error::new(LOST)),
+        }
+    }
 }
 
 fn connect(cid: u32) -> Result<File> {

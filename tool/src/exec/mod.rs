@@ -6,6 +6,8 @@
 //! sizes of the terminal and signals; the partition sends output, and EXIT at the end.
 
 pub mod client;
+pub mod kept;
+mod program;
 pub mod server;
 mod session;
 
@@ -45,7 +47,7 @@ pub enum Kind {
 }
 
 /// What is to run.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     pub command: Vec<String>,
     /// KEY=VALUE, beside what the service has itself.
@@ -53,6 +55,20 @@ pub struct Start {
     pub directory: Option<String>,
     /// Rows and columns of a terminal; `None`: pipes.
     pub terminal: Option<(u16, u16)>,
+    /// `None`: the command is the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
+}
+
+/// A container's program, by its id: the commands are those of an OCI runtime.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Container {
+    /// The command makes it, up to its program's first step, and ends. Its input and output
+    /// are kept for `Start`.
+    Create(String),
+    /// The command lets it take that step.
+    Start(String),
 }
 
 /// How it ended.

@@ -7,24 +7,30 @@ use std::thread;
 use nix::errno::Errno;
 use nix::unistd::{execvp, setsid};
 
-use super::session::{self, not_run};
+use super::program::not_run;
+use super::session;
 use super::{Exit, FAILED, HOST_CID, PORT};
 use crate::abi::{tty, vsock};
 use crate::error::{Error, IoContext, Result};
 use crate::ui::{interrupt, output};
 
-/// Run what the host asks for, until a signal ends this.
-pub fn run() -> Result<()> {
+/// Run what the host asks for, until a signal ends this. `ready` is called when it can ask.
+pub fn run(ready: impl FnOnce() -> Result<()>) -> Result<()> {
     let listener = vsock::listen(PORT)
         .or_fail(format_args!("cannot listen on port {PORT} of AF_VSOCK"))
         .map_err(|e| e.hint("load the driver: modprobe vmw_vsock_virtio_transport"))?;
+    ready()?;
     loop {
         interrupt::check()?;
         match vsock::accept(&listener) {
-            Ok((connection, HOST_CID)) => {
+            Ok((connection, HOST_CID, port)) if vsock::RESERVED.contains(&port) => {
                 thread::spawn(move || session::run(connection));
             }
-            Ok((_, other)) => output::note(format_args!("CID {other} is not the host")),
+            // Whoever may open a socket on the host is not root there.
+            Ok((_, HOST_CID, port)) => {
+                output::note(format_args!("port {port} of the host is not root's"));
+            }
+            Ok((_, other, _)) => output::note(format_args!("CID {other} is not the host")),
             Err(Errno::EINTR | Errno::ECONNABORTED) => {}
             Err(e) => return Err(e).or_fail("cannot take a connection"),
         }

@@ -4,26 +4,19 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::pty::openpty;
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::program::{Ends, Program};
 use super::{
-    Exit, FAILED, Kind, MAX_FRAME, NOT_EXECUTABLE, NOT_FOUND, Start, WINDOW, pair, receive, send,
-    send_json,
+    Container, Exit, Kind, MAX_FRAME, Start, WINDOW, kept, pair, receive, send, send_json,
 };
-use crate::abi::tty;
-use crate::error::io_text;
 
 const READY: PollFlags = PollFlags::POLLIN
     .union(PollFlags::POLLHUP)
@@ -35,114 +28,25 @@ pub fn run(mut connection: File) -> io::Result<()> {
         Some((Kind::Start, json)) => serde_json::from_slice::<Start>(&json)?,
         _ => return Err(io::Error::other("a session begins with START")),
     };
-    let exit = match Ends::start(&start) {
-        Ok((child, ends)) => Session::new(&mut connection, &child, ends).run(child)?,
+    let exit = match begin(&start) {
+        Ok(Begun::Program(program)) => Session::new(&mut connection, program).run()?,
+        Ok(Begun::Kept) => Exit::Code(0),
         Err(exit) => exit,
     };
     send_json(&mut connection, Kind::Exit, &exit)
 }
 
-/// Our ends of what a program has.
-struct Ends {
-    /// None when there is no more.
-    input: Option<File>,
-    /// Its output, and its errors if they come apart.
-    outputs: Vec<(Kind, File)>,
-    /// If it has one: for its size.
-    terminal: Option<File>,
+enum Begun {
+    Program(Program),
+    /// A container is ready; its program has not begun.
+    Kept,
 }
 
-impl Ends {
-    fn start(start: &Start) -> Result<(Child, Self), Exit> {
-        let Some((program, words)) = start.command.split_first() else {
-            return Err(Exit::NotRun(FAILED, "no command is given".into()));
-        };
-        if let Some(directory) = start.directory.as_ref().filter(|d| !Path::new(d).is_dir()) {
-            let why = format!("there is no directory '{directory}' to start in");
-            return Err(Exit::NotRun(NOT_EXECUTABLE, why));
-        }
-        let failed = |e: io::Error| Exit::NotRun(FAILED, io_text(&e));
-        let (child, ends) = match start.terminal {
-            Some(size) => Self::in_terminal(start, size).map_err(failed)?,
-            None => {
-                let mut command = Command::new(program);
-                command.args(words).process_group(0);
-                command
-                    .stdin(Stdio::piped())
-                    .stdout(Stdio::piped())
-                    .stderr(Stdio::piped());
-                prepare(&mut command, start);
-                Self::with_pipes(command.spawn().map_err(|e| not_run(program, &e))?)
-            }
-        };
-        ends.unblock().map_err(failed)?;
-        Ok((child, ends))
-    }
-
-    fn with_pipes(mut child: Child) -> (Child, Self) {
-        let out = child.stdout.take().map(OwnedFd::from);
-        let errors = child.stderr.take().map(OwnedFd::from);
-        let outputs = [(Kind::Output, out), (Kind::Errors, errors)];
-        let ends = Ends {
-            input: child.stdin.take().map(|input| OwnedFd::from(input).into()),
-            outputs: outputs
-                .into_iter()
-                .filter_map(|(kind, end)| Some((kind, end?.into())))
-                .collect(),
-            terminal: None,
-        };
-        (child, ends)
-    }
-
-    /// A step between makes the terminal its own: `server::in_its_terminal()`.
-    fn in_terminal(start: &Start, (rows, columns): (u16, u16)) -> io::Result<(Child, Self)> {
-        let pty = openpty(Some(&tty::winsize(rows, columns)), None)?;
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("exec-tty").arg("--").args(&start.command);
-        command
-            .stdin(pty.slave.try_clone()?)
-            .stdout(pty.slave.try_clone()?)
-            .stderr(pty.slave);
-        prepare(&mut command, start);
-        let child = command.spawn()?;
-        let master = File::from(pty.master);
-        let ends = Ends {
-            input: Some(master.try_clone()?),
-            outputs: vec![(Kind::Output, master.try_clone()?)],
-            terminal: Some(master),
-        };
-        Ok((child, ends))
-    }
-
-    /// Nobody waits for the program in a read or a write.
-    fn unblock(&self) -> io::Result<()> {
-        for file in self.outputs.iter().map(|(_, file)| file).chain(&self.input) {
-            let flags = fcntl(file, FcntlArg::F_GETFL).map(OFlag::from_bits_truncate)?;
-            fcntl(file, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-        }
-        Ok(())
-    }
-}
-
-fn prepare(command: &mut Command, start: &Start) {
-    command.envs(start.env.iter().filter_map(|pair| pair.split_once('=')));
-    command.current_dir(start.directory.as_deref().unwrap_or("/"));
-}
-
-/// Say why a program did not run, with the exit code for that.
-pub fn not_run(program: &str, error: &io::Error) -> Exit {
-    let code = match error.kind() {
-        ErrorKind::NotFound => NOT_FOUND,
-        ErrorKind::PermissionDenied => NOT_EXECUTABLE,
-        _ => FAILED,
-    };
-    Exit::NotRun(code, format!("cannot run '{program}': {}", io_text(error)))
-}
-
-fn exit(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code as u8),
-        (None, signal) => Exit::Signal(signal.unwrap_or_default() as u8),
+fn begin(start: &Start) -> Result<Begun, Exit> {
+    match &start.container {
+        None => Ends::start(start).map(|(child, ends)| Begun::Program(Program::child(child, ends))),
+        Some(Container::Create(id)) => kept::create(id, start).map(|()| Begun::Kept),
+        Some(Container::Start(id)) => kept::start(id, start).map(Begun::Program),
     }
 }
 
@@ -158,8 +62,9 @@ struct Ready {
 
 struct Session<'a> {
     connection: &'a mut File,
-    /// The program's group.
-    group: Pid,
+    signals: Pid,
+    abandoned: Signal,
+    wait: Option<Box<dyn FnOnce() -> io::Result<Exit> + Send>>,
     ends: Ends,
     /// Input that it has not taken yet, at most WINDOW.
     pending: VecDeque<u8>,
@@ -167,31 +72,34 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(connection: &'a mut File, child: &Child, ends: Ends) -> Self {
+    fn new(connection: &'a mut File, program: Program) -> Self {
         Session {
             connection,
-            group: Pid::from_raw(child.id() as i32),
-            ends,
+            signals: program.signals,
+            abandoned: program.abandoned,
+            wait: Some(program.wait),
+            ends: program.ends,
             pending: VecDeque::new(),
             input_ends: false,
         }
     }
 
-    fn run(mut self, mut child: Child) -> io::Result<Exit> {
+    fn run(mut self) -> io::Result<Exit> {
         let (ended, mut tell) = UnixStream::pair()?;
+        let wait = self.wait.take();
         let waiter = thread::spawn(move || {
-            let status = child.wait();
+            let exit = wait.map(|wait| wait());
             let _ = tell.write_all(&[0]);
-            status
+            exit.unwrap_or_else(|| Err(ErrorKind::NotFound.into()))
         });
         let result = self.until_it_ends(&ended);
         if result.is_err() {
             // Nobody listens any more; what it does about that is its own matter.
-            let _ = killpg(self.group, Signal::SIGHUP);
+            let _ = kill(self.signals, self.abandoned);
             self.ends.outputs.clear();
             self.ends.input = None;
         }
-        let status = waiter
+        let exit = waiter
             .join()
             .map_err(|_| io::Error::other("nobody waited for it"))??;
         result?;
@@ -199,7 +107,7 @@ impl<'a> Session<'a> {
         for at in (0..self.ends.outputs.len()).rev() {
             while self.pass_on(at)? {}
         }
-        Ok(exit(status))
+        Ok(exit)
     }
 
     fn until_it_ends(&mut self, ended: &UnixStream) -> io::Result<()> {
@@ -268,16 +176,14 @@ impl<'a> Session<'a> {
                 self.give_input()?;
             }
             Kind::Size => {
-                if let (Some(terminal), Some((rows, columns))) =
-                    (&self.ends.terminal, pair(&payload))
-                {
-                    let _ = tty::set_size(terminal, rows, columns);
+                if let Some(size) = pair(&payload) {
+                    self.ends.resize(size);
                 }
             }
             Kind::Signal => {
                 let number = payload.first().copied().unwrap_or_default();
                 if let Ok(signal) = Signal::try_from(i32::from(number)) {
-                    let _ = killpg(self.group, signal);
+                    let _ = kill(self.signals, signal);
                 }
             }
             _ => return Err(io::Error::other("the host says what it cannot say now")),
@@ -343,6 +249,8 @@ impl<'a> Session<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::{FAILED, NOT_EXECUTABLE, NOT_FOUND};
+    use std::os::fd::OwnedFd;
 
     /// The host's side of a session with this command.
     fn host(command: &[&str]) -> (File, thread::JoinHandle<io::Result<()>>) {
@@ -352,8 +260,7 @@ mod tests {
         let start = Start {
             command: command.iter().map(|word| (*word).into()).collect(),
             env: vec!["GREETING=hello".into()],
-            directory: None,
-            terminal: None,
+            ..Start::default()
         };
         send_json(&mut host, Kind::Start, &start).unwrap();
         (host, session)

@@ -1,0 +1,139 @@
+//! `shimos-oci`
+
+use std::fs::File;
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use crate::cli::{LogFormat, Oci, OciCommand, OciCreate, OciExec};
+use crate::error::{Error, IoContext, Result};
+use crate::oci::life::{self, Outside, Runtime};
+use crate::oci::proxy;
+use crate::ui::output;
+
+/// Do what the command line says; what goes wrong is in the log as well.
+pub fn run(oci: &Oci) -> Result<()> {
+    let result = dispatch(oci);
+    if let (Err(error @ Error::Failed { .. }), Some(path)) = (&result, &oci.log) {
+        let log = File::options().create(true).append(true).open(path);
+        let written =
+            log.and_then(|mut log| log.write_all(entry(oci.log_format, error).as_bytes()));
+        written.or_fail(format_args!("cannot write {}", path.display()))?;
+    }
+    result
+}
+
+fn entry(format: LogFormat, error: &Error) -> String {
+    match format {
+        LogFormat::Json => format!("{}\n", json!({"level": "error", "msg": error.to_string()})),
+        LogFormat::Text => format!("{error}\n"),
+    }
+}
+
+fn dispatch(oci: &Oci) -> Result<()> {
+    use OciCommand as Command;
+    let runtime = Runtime {
+        root: oci.root.clone(),
+        systemd: oci.systemd_cgroup,
+    };
+    match &oci.command {
+        Command::Create(args) => runtime.create(&args.id, &args.bundle, &outside(args)?),
+        Command::Run(args) => runtime.run(&args.id, &args.bundle, &outside(args)?),
+        Command::Start { id } => runtime.start(id),
+        Command::State { id } => print(&runtime.state(id)?),
+        Command::Kill(args) => runtime.kill(&args.id, &args.signal, args.all),
+        Command::Delete { force, id } => runtime.delete(id, *force),
+        Command::Exec(args) => exec(&runtime, args),
+        Command::Ps { format, id } => output::line(runtime.ps(id, format)?.trim_end()),
+        Command::Pause { id } => runtime.pause(id, true),
+        Command::Resume { id } => runtime.pause(id, false),
+        Command::List { format, quiet } => list(&runtime.list(), format, *quiet),
+        Command::Features => output::line(life::features()?.trim_end()),
+        Command::Proxy { cid, id, process } => match process {
+            None => proxy::start(*cid, id),
+            Some(process) => proxy::exec(*cid, id, process),
+        },
+    }
+}
+
+fn no_files(count: u32) -> Result<()> {
+    match count {
+        0 => Ok(()),
+        _ => Err(Error::new(format!(
+            "--preserve-fds {count}: open files do not reach another kernel"
+        ))),
+    }
+}
+
+fn outside(args: &OciCreate) -> Result<Outside> {
+    no_files(args.preserve_fds)?;
+    Ok(Outside {
+        console_socket: args.console_socket.clone(),
+        pid_file: args.pid_file.clone(),
+    })
+}
+
+fn exec(runtime: &Runtime, args: &OciExec) -> Result<()> {
+    no_files(args.preserve_fds)?;
+    let process = match &args.process {
+        Some(path) => {
+            let shown = path.display();
+            let text = std::fs::read(path).or_fail(format_args!("cannot read {shown}"))?;
+            serde_json::from_slice(&text)
+                .map_err(|e| Error::new(format!("{shown} is no JSON: {e}")))?
+        }
+        None => runtime.process(&args.id, &args.command, args.tty)?,
+    };
+    let outside = Outside {
+        console_socket: args.console_socket.clone(),
+        pid_file: args.pid_file.clone(),
+    };
+    runtime.exec(&args.id, process, args.detach, &outside)
+}
+
+/// As the specification has it, without a format of ours.
+fn print(value: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(value);
+    output::line(text.map_err(|e| Error::new(e.to_string()))?)
+}
+
+fn list(all: &[Value], format: &str, quiet: bool) -> Result<()> {
+    let field = |state: &Value, name: &str| match &state[name] {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match (quiet, format) {
+        (true, _) => all
+            .iter()
+            .try_for_each(|state| output::line(field(state, "id"))),
+        (_, "json") => print(&Value::Array(all.to_vec())),
+        (_, "table") => {
+            output::line("ID\tPID\tSTATUS\tPARTITION\tBUNDLE")?;
+            all.iter().try_for_each(|state| {
+                let row =
+                    ["id", "pid", "status", "partition", "bundle"].map(|name| field(state, name));
+                output::line(row.join("\t"))
+            })
+        }
+        (_, other) => Err(Error::new(format!("'{other}' is no format: table or json"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log() {
+        let error = Error::new("no \"x\"").hint("do y");
+        assert_eq!(entry(LogFormat::Text, &error), "no \"x\"\n");
+        let json: Value = serde_json::from_str(&entry(LogFormat::Json, &error)).unwrap();
+        assert_eq!(
+            (&json["msg"], &json["level"]),
+            (&json!("no \"x\""), &json!("error"))
+        );
+        assert_eq!(no_files(0), Ok(()));
+        assert!(no_files(1).is_err());
+        assert!(list(&[], "xml", false).is_err());
+    }
+}

@@ -1,0 +1,151 @@
+//! Containers that are ready and have not begun: between `create` and `start`, each with the
+//! ends of its input and output.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::os::unix::net::UnixListener;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use super::program::{Ends, Program, not_run, prepare};
+use super::{Exit, FAILED, Start};
+use crate::abi::pass::receive_file;
+use crate::error::io_text;
+
+/// By their ids.
+static KEPT: Mutex<Option<HashMap<String, Kept>>> = Mutex::new(None);
+
+struct Kept {
+    /// Its first process, which became ours when the runtime ended.
+    pid: Pid,
+    ends: Ends,
+}
+
+/// Return where the runtime writes the number of its first process.
+pub fn pid_file(id: &str) -> String {
+    format!("/run/{id}.pid")
+}
+
+/// Return where the runtime sends its terminal: the option --console-socket.
+pub fn console_socket(id: &str) -> String {
+    format!("/run/{id}.console")
+}
+
+/// Have the runtime make a container, and keep it. An error is what the runtime has said.
+pub fn create(id: &str, start: &Start) -> Result<(), Exit> {
+    let kept = made(id, start)?;
+    let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    all.get_or_insert_default().insert(id.into(), kept);
+    Ok(())
+}
+
+fn made(id: &str, start: &Start) -> Result<Kept, Exit> {
+    let failed = |e: io::Error| Exit::NotRun(FAILED, io_text(&e));
+    let console = match start.terminal {
+        Some(_) => Some(UnixListener::bind(console_socket(id)).map_err(failed)?),
+        None => None,
+    };
+    let mut ends = finished(start)?;
+    if let (Some(console), Some(size)) = (console, start.terminal) {
+        let (connection, _) = console.accept().map_err(failed)?;
+        ends = Ends::of_terminal(receive_file(&connection).map_err(failed)?).map_err(failed)?;
+        ends.resize(size);
+    }
+    ends.unblock().map_err(failed)?;
+    let pid = fs::read_to_string(pid_file(id)).map_err(failed)?;
+    let pid = pid.trim().parse().map_err(io::Error::other);
+    Ok(Kept {
+        pid: Pid::from_raw(pid.map_err(failed)?),
+        ends,
+    })
+}
+
+/// Run the runtime's command to its end.
+fn finished(start: &Start) -> Result<Ends, Exit> {
+    let Some((program, words)) = start.command.split_first() else {
+        return Err(Exit::NotRun(FAILED, "no command is given".into()));
+    };
+    let mut command = Command::new(program);
+    command.args(words);
+    prepare(&mut command, start);
+    let (mut child, mut ends) = Ends::of_pipes(&mut command).map_err(|e| not_run(program, &e))?;
+    match child.wait() {
+        Ok(status) if status.success() => Ok(ends),
+        Ok(_) => Err(Exit::NotRun(FAILED, ends.errors())),
+        Err(e) => Err(Exit::NotRun(FAILED, io_text(&e))),
+    }
+}
+
+/// Let one that is kept begin.
+pub fn start(id: &str, start: &Start) -> Result<Program, Exit> {
+    let kept = {
+        let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        all.as_mut().and_then(|all| all.remove(id))
+    };
+    let Some(kept) = kept else {
+        return Err(Exit::NotRun(
+            FAILED,
+            format!("there is no container '{id}' that could begin"),
+        ));
+    };
+    if let Some(size) = start.terminal {
+        kept.ends.resize(size);
+    }
+    finished(start)?;
+    Ok(Program {
+        signals: kept.pid,
+        ends: kept.ends,
+        wait: Box::new(move || wait(kept.pid)),
+        abandoned: Signal::SIGKILL,
+    })
+}
+
+fn wait(pid: Pid) -> io::Result<Exit> {
+    loop {
+        match waitpid(pid, None) {
+            Ok(WaitStatus::Exited(_, code)) => return Ok(Exit::Code(code as u8)),
+            Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(Exit::Signal(signal as u8)),
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::Container;
+
+    fn with(command: &str) -> Start {
+        Start {
+            command: ["sh", "-c", command].map(String::from).to_vec(),
+            container: Some(Container::Create("x".into())),
+            ..Start::default()
+        }
+    }
+
+    #[test]
+    fn what_the_runtime_says() {
+        let refused = create("none", &with("echo 'no such program' >&2; exit 1"));
+        assert_eq!(refused, Err(Exit::NotRun(FAILED, "no such program".into())));
+        let missing = start("none", &with("true")).err();
+        let text = "there is no container 'none' that could begin";
+        assert_eq!(missing, Some(Exit::NotRun(FAILED, text.into())));
+    }
+
+    #[test]
+    fn the_end_of_its_process() {
+        let ended = |command: &str| {
+            // Waited for by its number, as one that another program has started.
+            let child = Command::new("sh").args(["-c", command]).spawn();
+            wait(Pid::from_raw(child.unwrap().id() as i32)).unwrap()
+        };
+        assert_eq!(ended("exit 7"), Exit::Code(7));
+        assert_eq!(ended("kill -9 $$"), Exit::Signal(9));
+    }
+}

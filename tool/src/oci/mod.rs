@@ -1,0 +1,30 @@
+//! Containers on kernels of their own: an OCI runtime.
+//!
+//! A container has two halves. Its program runs in a partition, made and watched by the crun
+//! there. On the host crun makes its *shadow*, whose only process is our proxy: it has the
+//! container's cgroup, network, hooks, input, output and exit code, where podman and others look
+//! for them.
+
+pub mod bundle;
+mod guest;
+pub mod init;
+mod initrd;
+pub mod life;
+mod partition;
+pub mod proxy;
+pub mod record;
+mod shadow;
+mod share;
+
+/// The tag of the file system with all that the container sees of the host.
+const SHARE_TAG: &str = "shimos";
+/// Where the partition has it.
+const SHARE: &str = "/share";
+/// In it: the container's root.
+const ROOT: &str = "root";
+/// In it: what is bound into the container, by number.
+const BINDS: &str = "binds";
+/// What says on the partition's command line where the host waits for its word.
+const HELLO: &str = "shimos_oci.hello=";
+/// The reference runtime, here and there.
+const CRUN: &str = "crun";

@@ -1,0 +1,36 @@
+//! What runs in the shadow: it passes input, output, signals and the exit code on.
+
+use std::io::{self, IsTerminal};
+
+use super::guest;
+use crate::error::{Error, Result};
+use crate::exec::{Exit, FAILED, Start, client};
+use crate::ui::output;
+
+/// Let a container's program begin in the partition of that address, and stay until it has ended.
+pub fn start(cid: u32, id: &str) -> Result<()> {
+    be(cid, guest::start(id, terminal()))
+}
+
+/// Run one more process in it, as a file in the share says.
+pub fn exec(cid: u32, id: &str, file: &str) -> Result<()> {
+    be(cid, guest::exec(id, file, terminal()))
+}
+
+fn terminal() -> Option<(u16, u16)> {
+    io::stdin().is_terminal().then(client::terminal_size)
+}
+
+fn be(cid: u32, start: Start) -> Result<()> {
+    match client::run(cid, &start) {
+        Ok(Exit::NotRun(code, why)) => {
+            output::error(&Error::new(output::printable(&why)));
+            Err(Error::Reported(code))
+        }
+        Ok(exit) => client::code(&exit),
+        Err(error) => {
+            output::error(&error);
+            Err(Error::Reported(FAILED))
+        }
+    }
+}
