@@ -51,7 +51,7 @@ fn dispatch(oci: &Oci) -> Result<()> {
         Command::Features => output::line(life::features()?.trim_end()),
         Command::Proxy { cid, id, process } => match process {
             None => proxy::start(*cid, id),
-            Some(process) => proxy::exec(*cid, id, process),
+            Some(process) => proxy::join(*cid, process),
         },
     }
 }

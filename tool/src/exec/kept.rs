@@ -1,5 +1,5 @@
-//! Containers that are ready and have not begun: between `create` and `start`, each with the
-//! ends of its input and output.
+//! Programs of containers that a runtime has made, each with the ends of its input and output,
+//! until somebody is there for them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,11 +9,10 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use nix::sys::signal::Signal;
-use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::program::{Ends, Program, not_run, prepare};
-use super::{Exit, FAILED, Start};
+use super::{Exit, FAILED, Start, orphans};
 use crate::abi::pass::receive_file;
 use crate::error::io_text;
 
@@ -96,24 +95,15 @@ pub fn start(id: &str, start: &Start) -> Result<Program, Exit> {
     if let Some(size) = start.terminal {
         kept.ends.resize(size);
     }
-    finished(start)?;
+    if !start.command.is_empty() {
+        finished(start)?;
+    }
     Ok(Program {
         signals: kept.pid,
         ends: kept.ends,
-        wait: Box::new(move || wait(kept.pid)),
+        wait: Box::new(move || Ok(orphans::wait(kept.pid))),
         abandoned: Signal::SIGKILL,
     })
-}
-
-fn wait(pid: Pid) -> io::Result<Exit> {
-    loop {
-        match waitpid(pid, None) {
-            Ok(WaitStatus::Exited(_, code)) => return Ok(Exit::Code(code as u8)),
-            Ok(WaitStatus::Signaled(_, signal, _)) => return Ok(Exit::Signal(signal as u8)),
-            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-            Err(e) => return Err(e.into()),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -136,16 +126,5 @@ mod tests {
         let missing = start("none", &with("true")).err();
         let text = "there is no container 'none' that could begin";
         assert_eq!(missing, Some(Exit::NotRun(FAILED, text.into())));
-    }
-
-    #[test]
-    fn the_end_of_its_process() {
-        let ended = |command: &str| {
-            // Waited for by its number, as one that another program has started.
-            let child = Command::new("sh").args(["-c", command]).spawn();
-            wait(Pid::from_raw(child.unwrap().id() as i32)).unwrap()
-        };
-        assert_eq!(ended("exit 7"), Exit::Code(7));
-        assert_eq!(ended("kill -9 $$"), Exit::Signal(9));
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod client;
 pub mod kept;
+pub mod orphans;
 mod program;
 pub mod server;
 mod session;
@@ -60,14 +61,14 @@ pub struct Start {
     pub container: Option<Container>,
 }
 
-/// A container's program, by its id: the commands are those of an OCI runtime.
+/// A container's program, by a name that it has between both; the commands are those of an OCI
+/// runtime.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Container {
-    /// The command makes it, up to its program's first step, and ends. Its input and output
-    /// are kept for `Start`.
+    /// The command makes it, and ends. Its input and output are kept for `Start`.
     Create(String),
-    /// The command lets it take that step.
+    /// The command lets it begin; none, if it has begun.
     Start(String),
 }
 

@@ -72,20 +72,37 @@ pub fn config(bundle: &Bundle) -> Value {
 
 /// Ask for the container to be made, up to its program's first step. The bundle is the share.
 pub fn create(id: &str, terminal: Option<(u16, u16)>) -> Start {
-    let (pid, console) = (kept::pid_file(id), kept::console_socket(id));
-    let mut words = vec!["create", "--bundle", SHARE, "--pid-file", &pid];
+    kept("create", &["--bundle", SHARE], id, id, terminal)
+}
+
+/// Ask for one more process, which a file in the share describes; what it says is kept.
+pub fn exec(id: &str, file: &str, terminal: Option<(u16, u16)>) -> Start {
+    let process = format!("{SHARE}/{file}");
+    kept(
+        "exec",
+        &["--detach", "--process", &process],
+        id,
+        file,
+        terminal,
+    )
+}
+
+fn kept(command: &str, words: &[&str], id: &str, key: &str, terminal: Option<(u16, u16)>) -> Start {
+    let (pid, console) = (kept::pid_file(key), kept::console_socket(key));
+    let mut all = vec![command, "--pid-file", &pid];
     if terminal.is_some() {
-        words.extend(["--console-socket", &console]);
+        all.extend(["--console-socket", &console]);
     }
-    words.push(id);
+    all.extend(words);
+    all.push(id);
     Start {
         terminal,
-        container: Some(Container::Create(id.into())),
-        ..crun(&words)
+        container: Some(Container::Create(key.into())),
+        ..crun(&all)
     }
 }
 
-/// Ask for that step, and all that follows.
+/// Ask for the program's first step, and all that follows.
 pub fn start(id: &str, terminal: Option<(u16, u16)>) -> Start {
     Start {
         terminal,
@@ -94,11 +111,12 @@ pub fn start(id: &str, terminal: Option<(u16, u16)>) -> Start {
     }
 }
 
-/// Ask for one more process, which a file in the share describes.
-pub fn exec(id: &str, file: &str, terminal: Option<(u16, u16)>) -> Start {
+/// Ask for all that one more process does, which has begun.
+pub fn join(file: &str, terminal: Option<(u16, u16)>) -> Start {
     Start {
         terminal,
-        ..crun(&["exec", "--process", &format!("{SHARE}/{file}"), id])
+        container: Some(Container::Start(file.into())),
+        ..Start::default()
     }
 }
 

@@ -5,13 +5,15 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{chroot, symlink};
 use std::path::Path;
+use std::thread;
 
 use nix::unistd::chdir;
 
 use super::{HELLO, SHARE, SHARE_TAG, initrd};
 use crate::abi::{module, mount, vsock};
 use crate::error::{Error, IoContext, Result};
-use crate::exec::{HOST_CID, server};
+use crate::exec::{HOST_CID, orphans, server};
+use crate::ui::output;
 
 /// Be the first process; returns if that cannot be.
 pub fn run() -> Result<()> {
@@ -19,7 +21,15 @@ pub fn run() -> Result<()> {
     mount_all()?;
     load_modules()?;
     mount::trusted("virtiofs", SHARE_TAG, Path::new(SHARE)).or_fail("cannot mount the share")?;
-    server::run(say_hello)
+    orphans::prepare().or_fail("cannot hold back signals")?;
+    thread::spawn(|| {
+        if let Err(error) = server::run(say_hello) {
+            output::error(&error);
+            // The kernel ends with its first process, which is what the host waits for.
+            std::process::exit(1);
+        }
+    });
+    orphans::reap().or_fail("cannot wait for processes")
 }
 
 /// The first root cannot be left by pivot_root(2), which crun wants to do: put another mount

@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The same for a signal: who waits for it kills the partition then.
 const SIGNAL: Duration = Duration::from_secs(2);
 
+/// Of a terminal, until its user's is known.
+const USUAL_SIZE: (u16, u16) = (24, 80);
+
 /// What concerns all containers.
 #[derive(Debug)]
 pub struct Runtime {
@@ -219,6 +222,12 @@ impl Runtime {
         let terminal = process["terminal"].as_bool() == Some(true);
         guest::clean(&mut process);
         Share::of(&record.directory()).add(&name, &process)?;
+        let size = terminal.then_some(USUAL_SIZE);
+        asked(client::ask(
+            record.cid,
+            &guest::exec(id, &name, size),
+            PATIENCE,
+        ))?;
         let config = read(&config_path(&record))?;
         let words = [
             "proxy".into(),

@@ -12,9 +12,9 @@ pub fn start(cid: u32, id: &str) -> Result<()> {
     be(cid, guest::start(id, terminal()))
 }
 
-/// Run one more process in it, as a file in the share says.
-pub fn exec(cid: u32, id: &str, file: &str) -> Result<()> {
-    be(cid, guest::exec(id, file, terminal()))
+/// Stay with one more process of it, which a file in the share describes, until it has ended.
+pub fn join(cid: u32, file: &str) -> Result<()> {
+    be(cid, guest::join(file, terminal()))
 }
 
 fn terminal() -> Option<(u16, u16)> {
