@@ -16,6 +16,8 @@ _PACKAGES = (
     # What a host does for its partitions: addresses, and disks the usual way to compare with.
     *("dnsmasq-base", "nbd-server"),
 )
+#: What people run containers with: the reference that our runtime is measured by, and who calls it.
+_CONTAINERS = ("podman", "crun", "netavark", "nftables")
 _SPARE = 2 << 30
 
 
@@ -28,7 +30,8 @@ def root_tree(arch: Arch = DEFAULT) -> Path:
         (target / "lab").mkdir()
 
     what = f"making the machine's Debian root ({arch.name})"
-    return debian.tree("host-root", what, _PACKAGES, finish, Path(__file__), arch=arch)
+    packages = (*_PACKAGES, *(_CONTAINERS if arch.native else ()))
+    return debian.tree("host-root", what, packages, finish, Path(__file__), arch=arch)
 
 
 def root_disk(arch: Arch = DEFAULT) -> Path:

@@ -55,6 +55,19 @@ def codes(machine: Machine, flavour: str) -> None:
     assert machine.run(f"{both} >/dev/null").output == "bad\n"
 
 
+def strangers(machine: Machine) -> None:
+    """Check that only root on the host is served: anybody there can open a socket."""
+    cid = machine.run('shimos devices --json | sed -n \'s/.*"name": "\\([0-9]*\\)".*/\\1/p\'').output.strip()
+    script = (
+        "import json, socket; s = socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM); s.settimeout(10);"
+        f" s.connect(({cid}, 7469));"
+        ' start = json.dumps(dict(command=["id"], env=[])).encode();'
+        ' s.send(bytes([1]) + len(start).to_bytes(4, "little") + start); print(s.recv(1))'
+    )
+    result = machine.run(f"setpriv --reuid=65534 --clear-groups python3 -c '{script}'", check=False, timeout=30)
+    assert result.output.strip() == "b''" or "ConnectionResetError" in result.output, result.output
+
+
 def streams(machine: Machine) -> None:
     """Check that input comes back unchanged, to its end, from a reader that is slow, too."""
     size = rounds(1 << 30, 16 << 20)
@@ -105,6 +118,7 @@ def test_programs(machine: Machine, flavour: str) -> None:
     """A session's parts, one after the other on one partition, which is what takes the time."""
     with partition(machine, flavour):
         codes(machine, flavour)
+        strangers(machine)
         streams(machine)
         terminal(machine)
         copies(machine)

@@ -11,8 +11,14 @@ from tests.support.tiers import everything
 
 #: What an installed machine must have.
 IN_TOOL = (
-    *("/usr/bin/shimos", "/usr/lib/shimos/init", "shimos@.service", "shimos-execd.service"),
-    *("man1/shimos.1.gz", "man1/shimos-run.1.gz", "man1/shimos-trust-run.1.gz", "man5/shimos.toml.5.gz"),
+    *("/usr/bin/shimos", "/usr/bin/shimos-oci", "/usr/lib/shimos/init", "shimos@.service", "shimos-execd.service"),
+    *(
+        "man1/shimos.1.gz",
+        "man1/shimos-oci.1.gz",
+        "man1/shimos-run.1.gz",
+        "man1/shimos-trust-run.1.gz",
+        "man5/shimos.toml.5.gz",
+    ),
     *("bash-completion/completions/shimos", "vendor-completions/_shimos", "vendor_completions.d/shimos.fish"),
 )
 HEADERS = (

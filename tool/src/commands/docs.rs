@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_complete::env::{CompleteEnv, Shells};
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Oci};
 use crate::error::{IoContext, Result};
 use crate::ui::output::written;
 
@@ -42,13 +42,16 @@ pub fn completions(shell: Shell) -> Result<()> {
 /// What shimos.toml(5) is made of: its keys are compared with those that the tool knows.
 const PARTITION_FILES: &str = include_str!("../../../docs/configuration.md");
 
-/// Write one page for the tool, one for each command, and one for partition files.
+/// Write one page for the tool and one for the runtime of containers, one for each command of
+/// theirs, and one for partition files.
 pub fn man(directory: &Path) -> Result<()> {
     let cannot_write = || format!("cannot write to {}", directory.display());
     std::fs::create_dir_all(directory)
         .or_fail(format_args!("cannot create {}", directory.display()))?;
-    clap_mangen::generate_to(Cli::command().disable_help_subcommand(true), directory)
-        .or_fail(cannot_write())?;
+    for command in [Cli::command(), Oci::command()] {
+        clap_mangen::generate_to(command.disable_help_subcommand(true), directory)
+            .or_fail(cannot_write())?;
+    }
     let page = page::Page {
         name: "shimos.toml",
         section: "5",

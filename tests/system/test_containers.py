@@ -1,0 +1,160 @@
+"""``shimos-oci``: containers of Debian's podman, each on a stock kernel of its own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from lab.machine import Machine
+from lab.stage.partitions import PROGRAMS, Resources, refused
+from tests.support.tiers import REPETITION, rounds
+
+#: A root with one program in it is an image, too.
+IMAGE = (
+    "mkdir -p /tmp/image/usr/bin /tmp/image/etc && ln -s usr/bin /tmp/image/bin"
+    " && cp /bin/busybox /tmp/image/usr/bin && /bin/busybox --install -s /tmp/image/bin"
+    " && echo root:x:0:0:root:/:/bin/sh >/tmp/image/etc/passwd"
+    " && tar -C /tmp/image -c . | podman import - busybox && rm -rf /tmp/image"
+)
+ROOT = "/run/shimos-oci"
+#: Of a container that is called so.
+PARTITION = f"$(grep -ho 'oci-[0-9a-f]*' {ROOT}/$(podman inspect -f '{{{{.Id}}}}' c)/container.json | head -1)"
+
+
+class Podman:
+    """Debian's podman, with our runtime or with crun."""
+
+    def __init__(self, machine: Machine, runtime: str, flavour: str):
+        """Take a machine that is prepared, and the kernel that containers have."""
+        self._command = f"podman --cgroup-manager=cgroupfs --runtime {runtime}"
+        kernel = f"--annotation org.shimos.kernel={machine.vmlinux(flavour)} --annotation org.shimos.memory=288M"
+        self._make = f"--network none {kernel if 'shimos' in runtime else ''}"
+        self.machine = machine
+
+    def line(self, command: str, *words: str) -> str:
+        """Return a command line."""
+        more = [self._make] if command in ("run", "create") else []
+        return " ".join([self._command, command, *more, *words])
+
+    def output(self, command: str, *words: str) -> str:
+        """Run a command and return its output, without the end of the last line."""
+        return self.machine.run(self.line(command, *words), timeout=180).output.strip()
+
+    def fails(self, status: int, command: str, *words: str) -> None:
+        """Check the exit code of a command."""
+        result = self.machine.run(self.line(command, *words), check=False, timeout=180)
+        assert result.status == status, f"{words}: {result.status}\n{result.output}"
+
+
+def prepare(machine: Machine) -> None:
+    """Give the machine what runs containers, and an image."""
+    machine.run("modprobe -a vhost_vsock shimos_backend overlay")
+    machine.run("mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup; mkdir -p /dev/mqueue")
+    machine.run("ln -sf shimos /usr/bin/shimos-oci")
+    machine.run(f"ln -sf {PROGRAMS}/virtiofsd /usr/local/bin/virtiofsd")
+    machine.run(IMAGE, timeout=120)
+
+
+@contextmanager
+def podman(machine: Machine, flavour: str) -> Iterator[Podman]:
+    """Prepare the machine; nothing of a container is left at the end."""
+    prepare(machine)
+    before = Resources(machine)
+    yield Podman(machine, "/usr/bin/shimos-oci", flavour)
+    machine.run("while pgrep -f '^shimos serve' || pgrep -x virtiofsd; do sleep 0.05; done")
+    assert machine.run(f"grep -c {ROOT} /proc/mounts; ls {ROOT}", check=False).output.split() == ["0"]
+    before.assert_back()
+    machine.assert_dmesg_clean()
+
+
+def ends(containers: Podman) -> None:
+    """Check how a program ends, and what is said of one that does not begin."""
+    for status, options, words in (
+        (7, "", "sh -c 'exit 7'"),
+        (127, "", "no-such-program"),
+        (126, "", "/etc"),
+        # the limit of its memory is not its kernel's end
+        (137, "--memory 32m", "sh -c 'head -c 100m /dev/zero | tail'"),
+    ):
+        containers.fails(status, "run", f"--rm {options} busybox", words)
+
+
+def a_container(containers: Podman, version: str) -> None:
+    """Check what is done with one that runs: exec, signals, logs, pause, copies."""
+    machine = containers.machine
+    machine.run("mkdir -p /tmp/volume && echo from the host >/tmp/volume/file")
+    script = "'trap \"echo ended; exit 5\" TERM; echo begun; echo bad >&2; while :; do sleep 0.1; done'"
+    containers.output("run", "-d --name c -v /tmp/volume:/volume -e WORD=good --user 5 busybox sh -c", script)
+    machine.run("until podman logs c 2>&1 | grep begun; do sleep 0.2; done", timeout=60)
+    run = "exec c"
+    assert containers.output(run, "uname -r") == version
+    assert containers.output(run, "sh -c 'echo $WORD; id -u; cat /volume/file'") == "good\n5\nfrom the host"
+    containers.fails(9, run, "sh -c 'exit 9'")
+    containers.fails(127, run, "no-such-program")
+    assert machine.run(f"echo to and fro | {containers.line('exec -i c cat')}").output == "to and fro\n"
+    assert containers.output("exec -t c tty").startswith("/dev/pts/")
+    containers.output("exec --user 0 c sh -c 'echo from within >/volume/other; echo root >/file'")
+    assert machine.run("cat /tmp/volume/other").output == "from within\n"
+    containers.output("cp c:/file /tmp/copied")
+    assert machine.run("cat /tmp/copied").output == "root\n"
+    # its programs are not the host's
+    assert machine.run("pgrep -x sleep", check=False).status != 0
+    assert len(containers.output("top c").splitlines()) >= 1
+    containers.output("pause c")
+    assert json.loads(machine.run("shimos-oci list -f json").output)[0]["status"] == "paused"
+    containers.output("unpause c")
+    containers.output("stop -t 20 c")
+    assert containers.output("inspect -f '{{.State.ExitCode}}' c") == "5"
+    assert containers.output("logs c 2>/dev/null") == "begun\nended"
+    containers.output("rm c")
+    machine.run("rm -rf /tmp/volume /tmp/copied")
+
+
+def streams(containers: Podman) -> None:
+    """Check that input comes back unchanged, to its end."""
+    machine = containers.machine
+    machine.run(f"head -c {rounds(1 << 30, 8 << 20)} /dev/urandom >/tmp/data")
+    run = containers.line("run", "--rm -i busybox sh -c 'sleep 1; cat'")
+    machine.run(f"{run} </tmp/data | cmp - /tmp/data; rm /tmp/data", timeout=rounds(900, 180))
+
+
+def deaths(containers: Podman) -> None:
+    """Check that a killed program, its kernel's panic and a killed proxy end a container, and leave nothing."""
+    machine = containers.machine
+    for kill, status in (
+        ("podman kill c", 137),
+        (f"shimos kill {PARTITION}", 125),
+        ("kill -9 $(podman inspect -f '{{.State.Pid}}' c)", 137),
+    ):
+        containers.output("run", "-d --name c busybox sleep 1000")
+        machine.run(kill)
+        assert containers.output("wait c") == str(status), kill
+        containers.output("rm -f c")
+        assert machine.run("shimos ls --quiet").output == "", kill
+
+
+@pytest.mark.parametrize("flavour", ["6.12", pytest.param("6.1", marks=REPETITION)])
+def test_containers(machine: Machine, flavour: str) -> None:
+    """A life's parts, one after the other on one machine."""
+    with podman(machine, flavour) as containers:
+        ends(containers)
+        a_container(containers, machine.versions[flavour])
+        streams(containers)
+        deaths(containers)
+
+
+def test_refusals(machine: Machine) -> None:
+    """Each thing that cannot be had has a text of its own, and nothing is left of the container."""
+    with podman(machine, "6.12") as containers:
+        # the other texts are the tool's own tests'
+        for options, words in (
+            ("--privileged", "the whole machine"),
+            ("--cpuset-cpus 0", "CPU 0"),
+            ("--annotation org.shimos.kernel=9.9", "/boot/vmlinuz-9.9"),
+        ):
+            refused(machine, f"{containers.line('run')} --rm {options} busybox true", words)
+        refused(machine, "shimos-oci state none", "there is no container 'none'")
+        refused(machine, "shimos-oci create --preserve-fds 1 none", "open files do not reach")
