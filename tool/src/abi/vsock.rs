@@ -53,8 +53,10 @@ pub fn connect(cid: u32, port: u32) -> Result<File> {
     Ok(connection.into())
 }
 
+/// Not always the same one first: the partition may still know whoever had it.
 fn bind_reserved(socket: &OwnedFd) -> Result<()> {
-    for port in RESERVED.rev() {
+    let first = RESERVED.start() + std::process::id() % RESERVED.count() as u32;
+    for port in (first..=*RESERVED.end()).chain(RESERVED) {
         match bind(socket.as_raw_fd(), &VsockAddr::new(VMADDR_CID_ANY, port)) {
             Err(Errno::EADDRINUSE) => {}
             result => return result,

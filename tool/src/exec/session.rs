@@ -33,7 +33,16 @@ pub fn run(mut connection: File) -> io::Result<()> {
         Ok(Begun::Kept) => Exit::Code(0),
         Err(exit) => exit,
     };
-    send_json(&mut connection, Kind::Exit, &exit)
+    send_json(&mut connection, Kind::Exit, &exit)?;
+    until_closed(&mut connection)
+}
+
+/// The host closes it first. Who closes a vsock first, with data on its way, holds on to its
+/// ports for 8 s and then resets whatever has them meanwhile (VSOCK_CLOSE_TIMEOUT,
+/// net/vmw_vsock/virtio_transport_common.c): here that is the host's kernel, which gives them
+/// to nobody else as long.
+fn until_closed(connection: &mut File) -> io::Result<()> {
+    io::copy(connection, &mut io::sink()).map(drop)
 }
 
 enum Begun {
