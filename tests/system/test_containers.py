@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from lab.machine import Machine
+from lab.paths import SRC
 from lab.stage.partitions import PROGRAMS, Resources, refused
 from tests.support.tiers import REPETITION, rounds
 
@@ -31,13 +32,14 @@ class Podman:
         """Take a machine that is prepared, and the kernel that containers have."""
         self._command = f"podman --cgroup-manager=cgroupfs --runtime {runtime}"
         kernel = f"--annotation org.shimos.kernel={machine.vmlinux(flavour)} --annotation org.shimos.memory=288M"
-        self._make = f"--network none {kernel if 'shimos' in runtime else ''}"
+        self._make = kernel if "shimos" in runtime else ""
         self.machine = machine
 
     def line(self, command: str, *words: str) -> str:
         """Return a command line."""
         more = [self._make] if command in ("run", "create") else []
-        return " ".join([self._command, command, *more, *words])
+        alone = ["--network none"] if more and not any("--network" in word for word in words) else []
+        return " ".join([self._command, command, *more, *alone, *words])
 
     def output(self, command: str, *words: str) -> str:
         """Run a command and return its output, without the end of the last line."""
@@ -53,7 +55,9 @@ def prepare(machine: Machine) -> None:
     """Give the machine what runs containers, and an image."""
     machine.run("modprobe -a vhost_vsock shimos_backend overlay")
     machine.run("mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup; mkdir -p /dev/mqueue")
-    machine.run("ln -sf shimos /usr/bin/shimos-oci")
+    machine.run("ln -sf shimos /usr/bin/shimos-oci && mkdir -p /etc/containers/containers.conf.d")
+    settings = SRC / "tool/dist/50-shimos.conf"
+    machine.put(f"/etc/containers/containers.conf.d/{settings.name}", settings.read_bytes())
     machine.run(f"ln -sf {PROGRAMS}/virtiofsd /usr/local/bin/virtiofsd")
     machine.run(IMAGE, timeout=120)
 
@@ -63,7 +67,7 @@ def podman(machine: Machine, flavour: str) -> Iterator[Podman]:
     """Prepare the machine; nothing of a container is left at the end."""
     prepare(machine)
     before = Resources(machine)
-    yield Podman(machine, "/usr/bin/shimos-oci", flavour)
+    yield Podman(machine, "shimos", flavour)
     machine.run("while pgrep -f '^shimos serve' || pgrep -x virtiofsd; do sleep 0.05; done")
     assert machine.run(f"grep -c {ROOT} /proc/mounts; ls {ROOT}", check=False).output.split() == ["0"]
     before.assert_back()
@@ -121,6 +125,23 @@ def streams(containers: Podman) -> None:
     machine.run(f"{run} </tmp/data | cmp - /tmp/data; rm /tmp/data", timeout=rounds(900, 180))
 
 
+def network(containers: Podman) -> None:
+    """Check that a container is reached at its address, and reaches the host, by podman's own bridge."""
+    machine = containers.machine
+    machine.run("mkdir -p /tmp/volume && head -c 3000000 /dev/urandom >/tmp/volume/file")
+    containers.output("run", "-d --name c --network podman -v /tmp/volume:/srv busybox httpd -f -p 80 -h /srv")
+    of = "inspect -f '{{.NetworkSettings.%s}}' c"
+    address, gateway = containers.output(of % "IPAddress"), containers.output(of % "Gateway")
+    assert f"inet {address}/16" in containers.output("exec c ip address show dev eth0")
+    machine.run(f"until curl -s http://{address}/ -o /dev/null; [ $? != 7 ]; do sleep 0.1; done", timeout=60)
+    machine.run(f"curl -s http://{address}/file | cmp - /tmp/volume/file", timeout=60)
+    machine.run(f"busybox httpd -p {gateway}:8000 -h /tmp/volume")
+    wget = containers.line(f"exec c wget -q -O - http://{gateway}:8000/file")
+    machine.run(f"{wget} | cmp - /tmp/volume/file", timeout=60)
+    machine.run("pkill -x busybox; rm -rf /tmp/volume")
+    containers.output("rm -f -t 0 c")
+
+
 def deaths(containers: Podman) -> None:
     """Check that a killed program, its kernel's panic and a killed proxy end a container, and leave nothing."""
     machine = containers.machine
@@ -143,6 +164,7 @@ def test_containers(machine: Machine, flavour: str) -> None:
         ends(containers)
         a_container(containers, machine.versions[flavour])
         streams(containers)
+        network(containers)
         deaths(containers)
 
 

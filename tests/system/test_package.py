@@ -11,7 +11,14 @@ from tests.support.tiers import everything
 
 #: What an installed machine must have.
 IN_TOOL = (
-    *("/usr/bin/shimos", "/usr/bin/shimos-oci", "/usr/lib/shimos/init", "shimos@.service", "shimos-execd.service"),
+    *(
+        "/usr/bin/shimos",
+        "/usr/bin/shimos-oci",
+        "50-shimos.conf",
+        "/usr/lib/shimos/init",
+        "shimos@.service",
+        "shimos-execd.service",
+    ),
     *(
         "man1/shimos.1.gz",
         "man1/shimos-oci.1.gz",

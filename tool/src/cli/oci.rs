@@ -49,7 +49,7 @@ pub struct Oci {
 }
 
 const AFTER: &str = "\
-podman --runtime /usr/bin/shimos-oci run --network none IMAGE COMMAND
+podman --runtime shimos run IMAGE COMMAND
 
 Annotations (podman run --annotation):
   org.shimos.kernel   version of a kernel in /boot, or a file [default: the host's]

@@ -146,6 +146,15 @@ impl Bundle {
         })
     }
 
+    /// Return its network namespace, if it is one that others have prepared.
+    pub fn network(&self) -> Option<PathBuf> {
+        let namespaces = list(self.config.pointer("/linux/namespaces"));
+        let network = namespaces
+            .iter()
+            .find(|n| n.get("type").and_then(Value::as_str) == Some("network"));
+        Some(network?.get("path")?.as_str()?.into())
+    }
+
     fn annotation(&self, name: &str) -> Option<&str> {
         let key = format!("{ANNOTATIONS}{name}");
         self.config.get("annotations")?.get(&key)?.as_str()
@@ -324,6 +333,7 @@ pub mod tests {
         assert_eq!(bundle.memory(), Ok((64 << 20) + OVERHEAD));
         assert_eq!((bundle.terminal(), bundle.size()), (true, (30, 100)));
         assert_eq!(bundle.kernel(), None);
+        assert_eq!(bundle.network(), Some("/run/netns/a".into()));
         bundle.config["linux"]["resources"] = json!({"cpu": {"cpus": "2-3"}});
         assert_eq!(bundle.cpus(), Ok(Cpus::These("2-3".into())));
         assert_eq!(bundle.memory(), Ok(MEMORY));

@@ -4,11 +4,11 @@
 use serde_json::{Value, json};
 
 use super::bundle::{Bundle, is_bind, is_shm, mounts};
-use super::{BINDS, CRUN, ROOT, SHARE};
+use super::{BINDS, CRUN, NETWORK, ROOT, SHARE};
 use crate::exec::{Container, Start, kept};
 
-/// Of the namespaces; the network is the partition's own, or none.
-const NOT_THERE: [&str; 1] = ["user"];
+/// The network of the partition: a container's whose network others have prepared.
+const OWN_NETWORK: &str = "/proc/1/ns/net";
 
 /// Return the `config.json` for there.
 pub fn config(bundle: &Bundle) -> Value {
@@ -57,13 +57,11 @@ pub fn config(bundle: &Bundle) -> Value {
             }
         }
         if let Some(namespaces) = linux.get_mut("namespaces").and_then(Value::as_array_mut) {
-            namespaces.retain(|n| {
-                !NOT_THERE
-                    .iter()
-                    .any(|kind| n.get("type") == Some(&json!(kind)))
-            });
             for namespace in namespaces.iter_mut().filter_map(Value::as_object_mut) {
-                namespace.remove("path");
+                // It is the only one with a path: bundle::check_namespaces().
+                if namespace.contains_key("path") {
+                    namespace.insert("path".into(), OWN_NETWORK.into());
+                }
             }
         }
     }
@@ -120,14 +118,19 @@ pub fn join(file: &str, terminal: Option<(u16, u16)>) -> Start {
     }
 }
 
+/// Ask for the partition's interfaces to be set up, as a file in the share says.
+pub fn network() -> Start {
+    command(&["ip", "-batch", &format!("{SHARE}/{NETWORK}")])
+}
+
 /// Ask for a command of crun's.
 pub fn crun(words: &[&str]) -> Start {
+    command(&[&[CRUN], words].concat())
+}
+
+fn command(words: &[&str]) -> Start {
     Start {
-        command: [CRUN]
-            .iter()
-            .chain(words)
-            .map(|word| (*word).into())
-            .collect(),
+        command: words.iter().map(|word| (*word).into()).collect(),
         env: vec!["PATH=/usr/bin:/bin".into()],
         ..Start::default()
     }

@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::CRUN;
 use crate::boot::cpio::Archive;
 use crate::boot::modules::{self, Module};
 use crate::error::{Error, IoContext, Result};
@@ -17,19 +16,17 @@ const MODULES: [&str; 2] = ["virtiofs", "vmw_vsock_virtio_transport"];
 pub const LIST: &str = "/oci/modules";
 const TOOL: &str = "/bin/shimos";
 
-/// Make it for a kernel of that version.
-pub fn make(version: &str) -> Result<Vec<u8>> {
+/// Make it for a kernel of that version, with these programs of the host's.
+pub fn make(version: &str, programs: &[&str]) -> Result<Vec<u8>> {
     let tool = std::env::current_exe().or_fail("cannot find this program")?;
-    let crun = find(CRUN)?;
-    let mut files = vec![
-        (PathBuf::from(TOOL), tool),
-        ("/usr/bin/crun".into(), crun.clone()),
-    ];
-    files.extend(
-        libraries(&crun)?
-            .into_iter()
-            .map(|path| (path.clone(), path)),
-    );
+    let mut files = vec![(PathBuf::from(TOOL), tool)];
+    let mut shared = BTreeSet::new();
+    for program in programs {
+        let path = find(program)?;
+        shared.extend(libraries(&path)?);
+        files.push((Path::new("/usr/bin").join(program), path));
+    }
+    files.extend(shared.into_iter().map(|path| (path.clone(), path)));
     let mut contents = Vec::new();
     for (place, path) in files {
         let data = fs::read(&path).or_fail(format_args!("cannot read {}", path.display()))?;
@@ -73,7 +70,7 @@ fn find(program: &str) -> Result<PathBuf> {
         .find(|path| path.is_file())
         .ok_or_else(|| {
             Error::new(format!(
-                "there is no {program}, which runs the container's program"
+                "there is no {program}, which a container's partition needs"
             ))
             .hint(format!("apt install {program}"))
         })

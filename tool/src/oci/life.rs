@@ -7,10 +7,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::bundle::{self, Bundle};
+use super::network::Network;
 use super::record::Record;
 use super::shadow::{self, Crun};
 use super::share::Share;
-use super::{guest, partition};
+use super::{NETWORK, guest, partition};
 use crate::error::{Error, IoContext, Result};
 use crate::exec::{Exit, client};
 use crate::ui::output;
@@ -80,7 +81,13 @@ impl Runtime {
         let share = Share::of(&record.directory());
         share.make(bundle)?;
         share.add("config.json", &guest::config(bundle))?;
-        partition::start(record, bundle, &share)?;
+        let network = Network::of(bundle)?;
+        partition::start(record, bundle, &share, network.as_ref())?;
+        if let Some(network) = network {
+            share.add_text(NETWORK, &network.there())?;
+            asked(client::ask(record.cid, &guest::network(), PATIENCE))?;
+            network.connect()?;
+        }
         let terminal = bundle.terminal().then(|| bundle.size());
         asked(client::ask(
             record.cid,

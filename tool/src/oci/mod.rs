@@ -10,6 +10,7 @@ mod guest;
 pub mod init;
 mod initrd;
 pub mod life;
+mod network;
 mod partition;
 pub mod proxy;
 pub mod record;
@@ -24,7 +25,11 @@ const SHARE: &str = "/share";
 const ROOT: &str = "root";
 /// In it: what is bound into the container, by number.
 const BINDS: &str = "binds";
+/// In it: what `ip` is to do there.
+const NETWORK: &str = "network";
 /// What says on the partition's command line where the host waits for its word.
 const HELLO: &str = "shimos_oci.hello=";
 /// The reference runtime, here and there.
 const CRUN: &str = "crun";
+/// What sets up interfaces, here and there.
+const IP: &str = "ip";

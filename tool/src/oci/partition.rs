@@ -12,9 +12,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde_json::Value;
 
 use super::bundle::{Bundle, Cpus};
+use super::network::Network;
 use super::record::Record;
 use super::share::Share;
-use super::{HELLO, SHARE_TAG, initrd};
+use super::{CRUN, HELLO, IP, SHARE_TAG, initrd};
 use crate::abi::vsock;
 use crate::boot::image;
 use crate::error::{Error, IoContext, Result};
@@ -23,20 +24,36 @@ use crate::error::{Error, IoContext, Result};
 const INIT: Duration = Duration::from_secs(30);
 
 /// Make and start it, and wait until its init listens; the record learns its address.
-pub fn start(record: &mut Record, bundle: &Bundle, share: &Share) -> Result<()> {
+pub fn start(
+    record: &mut Record,
+    bundle: &Bundle,
+    share: &Share,
+    network: Option<&Network>,
+) -> Result<()> {
     let kernel = match bundle.kernel() {
         Some(kernel) => kernel,
         None => default_kernel()?,
     };
     let (_, found) = image::open(&kernel)?;
     let initrd = record.directory().join("initrd");
-    let archive = initrd::make(&found.version)?;
+    let programs: &[&str] = if network.is_some() {
+        &[CRUN, IP]
+    } else {
+        &[CRUN]
+    };
+    let archive = initrd::make(&found.version, programs)?;
     fs::write(&initrd, archive).or_fail(format_args!("cannot write {}", initrd.display()))?;
     let (listener, port) = vsock::listen_anywhere()
         .or_fail("cannot listen on AF_VSOCK")
         .map_err(|e| e.hint("modprobe vhost_vsock"))?;
-    let mut run = shimos("run");
-    run.arg(&record.partition)
+    let mut run = match network {
+        Some(network) => {
+            network.command(&std::env::current_exe().or_fail("cannot find this program")?)
+        }
+        None => shimos(),
+    };
+    run.arg("run")
+        .arg(&record.partition)
         .arg("--kernel")
         .arg(&kernel)
         .arg("--initrd")
@@ -53,6 +70,7 @@ pub fn start(record: &mut Record, bundle: &Bundle, share: &Share) -> Result<()> 
     run.arg("--fs")
         .arg(format!("{},tag={SHARE_TAG}", share.view.display()));
     run.args(["--vsock", "--json"]);
+    run.args(network.map(Network::options).unwrap_or_default());
     let started = {
         // Two at once would choose the same CPUs.
         let _one_at_a_time = lock(&record.lock_path())?;
@@ -69,23 +87,23 @@ pub fn remove(record: &Record) -> Result<()> {
     if !exists(record)? {
         return Ok(());
     }
-    output(shimos("rm").args(["--force", &record.partition])).map(drop)
+    output(shimos().args(["rm", "--force", &record.partition])).map(drop)
 }
 
 fn exists(record: &Record) -> Result<bool> {
-    let names = output(shimos("ls").arg("--quiet"))?;
+    let names = output(shimos().args(["ls", "--quiet"]))?;
     Ok(names.lines().any(|name| name == record.partition))
 }
 
 /// Kill its kernel.
 pub fn kill(record: &Record) -> Result<()> {
-    output(shimos("kill").arg(&record.partition)).map(drop)
+    output(shimos().args(["kill", &record.partition])).map(drop)
 }
 
-fn shimos(command: &str) -> Command {
+fn shimos() -> Command {
     // It is the same program.
     let mut shimos = Command::new("/proc/self/exe");
-    shimos.arg0("shimos").arg(command);
+    shimos.arg0("shimos");
     shimos
 }
 

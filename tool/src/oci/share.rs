@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::bundle::Bundle;
 use super::{BINDS, ROOT};
 use crate::abi::mount;
-use crate::error::{Error, IoContext, Result};
+use crate::error::{IoContext, Result};
 use crate::ui::output;
 
 /// The directory as the host writes it, and as the partition sees it, which can change nothing
@@ -72,10 +72,14 @@ impl Share {
 
     /// Add a file of JSON that there is not yet.
     pub fn add(&self, name: &str, value: &Value) -> Result<()> {
+        self.add_text(name, &value.to_string())
+    }
+
+    /// Add a file that there is not yet.
+    pub fn add_text(&self, name: &str, text: &str) -> Result<()> {
         let what = "cannot write into the container's share";
-        let text = serde_json::to_vec(value).map_err(|e| Error::new(format!("{what}: {e}")))?;
         let mut file = File::create_new(self.own.join(name)).or_fail(what)?;
-        file.write_all(&text).or_fail(what)
+        file.write_all(text.as_bytes()).or_fail(what)
     }
 
     /// Take it away, as far as it is there.
