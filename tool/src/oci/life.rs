@@ -18,8 +18,8 @@ use crate::ui::output;
 
 /// How long the crun in a partition may take for what it does at once.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The same for a signal: who waits for it kills the partition then.
-const SIGNAL: Duration = Duration::from_secs(2);
+/// The same for SIGKILL: the partition is killed then.
+const LAST: Duration = Duration::from_secs(2);
 
 /// Of a terminal, until its user's is known.
 const USUAL_SIZE: (u16, u16) = (24, 80);
@@ -177,17 +177,20 @@ impl Runtime {
         if all {
             words.insert(1, "--all");
         }
-        let heard = asked(client::ask(record.cid, &guest::crun(&words), SIGNAL));
+        let patience = if is_sigkill(signal) { LAST } else { PATIENCE };
+        let heard = asked(client::ask(record.cid, &guest::crun(&words), patience));
         let created = self.state_of(&record)["status"] == "created";
         match (heard, is_sigkill(signal)) {
             (Ok(_), _) if !created => Ok(()),
             (Err(e), false) => Err(e),
-            // Its program has not begun, or its kernel does not listen any more.
+            // Its program has not begun, or its kernel does not listen any more. The proxy goes
+            // first: it ends by the signal, and not because it has lost its partition.
             (heard, _) => {
+                let killed = crun.run(crun.command("kill").args([id, signal]));
                 if heard.is_err() {
                     partition::kill(&record)?;
                 }
-                crun.run(crun.command("kill").args([id, signal])).map(drop)
+                killed.map(drop)
             }
         }
     }

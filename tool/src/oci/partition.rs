@@ -95,8 +95,11 @@ fn exists(record: &Record) -> Result<bool> {
     Ok(names.lines().any(|name| name == record.partition))
 }
 
-/// Kill its kernel.
+/// Kill its kernel, if there is one.
 pub fn kill(record: &Record) -> Result<()> {
+    if !exists(record)? {
+        return Ok(());
+    }
     output(shimos().args(["kill", &record.partition])).map(drop)
 }
 
