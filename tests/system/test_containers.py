@@ -163,6 +163,11 @@ def test_containers(machine: Machine, flavour: str) -> None:
     with podman(machine, flavour) as containers:
         ends(containers)
         a_container(containers, machine.versions[flavour])
+
+
+def test_traffic_and_deaths(machine: Machine) -> None:
+    """Apart from the others, so that both can run at the same time."""
+    with podman(machine, "6.12") as containers:
         streams(containers)
         network(containers)
         deaths(containers)
