@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use object::elf::{self, FileHeader64, ProgramHeader64};
 use object::{LittleEndian as LE, pod};
@@ -35,6 +35,18 @@ pub fn open_as(architecture: &Architecture, path: &Path) -> Result<(File, Kernel
             Ok((file, image))
         })
         .map_err(|e| e.context(shown).or_hint(give(architecture)))
+}
+
+/// Return where the kernel that runs here is.
+pub fn of_host() -> Result<PathBuf> {
+    let uname = nix::sys::utsname::uname().or_fail("cannot find out which kernel this is")?;
+    let path = format!("/boot/vmlinuz-{}", uname.release().to_string_lossy());
+    if !Path::new(&path).exists() {
+        return Err(Error::new(format!(
+            "the host's own kernel is not where it usually is: there is no {path}"
+        )));
+    }
+    Ok(path.into())
 }
 
 fn give(architecture: &Architecture) -> String {

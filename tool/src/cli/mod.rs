@@ -21,7 +21,7 @@ pub use devices::{Attach, Detach};
 pub use ikc::{Perf, Ping};
 pub use json::Json;
 pub use life::{Names, Resize, Restart, Rm, Start, Stop, Wait};
-pub use oci::{Create as OciCreate, Exec as OciExec, LogFormat, Oci, OciCommand};
+pub use oci::{Exec as OciExec, LogFormat, Oci, OciCommand, Outside as OciOutside};
 pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
 pub use run::Run;
 pub use selftest::{Rung, Selftest};

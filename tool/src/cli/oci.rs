@@ -126,13 +126,9 @@ pub enum OciCommand {
     },
 }
 
-/// What is made.
+/// What a process is given on the host.
 #[derive(Debug, Args)]
-pub struct Create {
-    /// Directory with config.json
-    #[arg(short, long, value_name = "DIRECTORY", default_value = ".")]
-    pub bundle: PathBuf,
-
+pub struct Outside {
     /// Unix socket that gets its terminal
     #[arg(long, value_name = "SOCKET")]
     pub console_socket: Option<PathBuf>,
@@ -144,6 +140,17 @@ pub struct Create {
     /// Refused if it is not 0: open files do not reach another kernel
     #[arg(long, value_name = "N", default_value = "0")]
     pub preserve_fds: u32,
+}
+
+/// What is made.
+#[derive(Debug, Args)]
+pub struct Create {
+    /// Directory with config.json
+    #[arg(short, long, value_name = "DIRECTORY", default_value = ".")]
+    pub bundle: PathBuf,
+
+    #[command(flatten)]
+    pub outside: Outside,
 
     /// Taken for who gives it: the root of its partition can always be changed
     #[arg(long, hide = true)]
@@ -187,17 +194,8 @@ pub struct Exec {
     #[arg(short, long)]
     pub tty: bool,
 
-    /// Unix socket that gets its terminal
-    #[arg(long, value_name = "SOCKET")]
-    pub console_socket: Option<PathBuf>,
-
-    /// File that gets the number of its process on the host
-    #[arg(long, value_name = "FILE")]
-    pub pid_file: Option<PathBuf>,
-
-    /// Refused if it is not 0: open files do not reach another kernel
-    #[arg(long, value_name = "N", default_value = "0")]
-    pub preserve_fds: u32,
+    #[command(flatten)]
+    pub outside: Outside,
 
     /// The container
     pub id: String,
@@ -231,7 +229,7 @@ mod tests {
         let OciCommand::Create(create) = oci.command else {
             panic!()
         };
-        assert_eq!((create.id.as_str(), create.preserve_fds), ("a1", 0));
+        assert_eq!((create.id.as_str(), create.outside.preserve_fds), ("a1", 0));
         let line = "shimos-oci exec --pid-file /p --process /x --detach --tty a1";
         let OciCommand::Exec(exec) = Oci::try_parse_from(line.split_whitespace())
             .unwrap()

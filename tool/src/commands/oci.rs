@@ -5,10 +5,10 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use crate::cli::{LogFormat, Oci, OciCommand, OciCreate, OciExec};
+use crate::cli::{LogFormat, Oci, OciCommand, OciExec, OciOutside};
 use crate::error::{Error, IoContext, Result};
-use crate::oci::life::{self, Outside, Runtime};
-use crate::oci::proxy;
+use crate::oci::life::{Outside, Runtime};
+use crate::oci::{bundle, proxy, shadow};
 use crate::ui::output;
 
 /// Do what the command line says; what goes wrong is in the log as well.
@@ -37,8 +37,8 @@ fn dispatch(oci: &Oci) -> Result<()> {
         systemd: oci.systemd_cgroup,
     };
     match &oci.command {
-        Command::Create(args) => runtime.create(&args.id, &args.bundle, &outside(args)?),
-        Command::Run(args) => runtime.run(&args.id, &args.bundle, &outside(args)?),
+        Command::Create(args) => runtime.create(&args.id, &args.bundle, &outside(&args.outside)?),
+        Command::Run(args) => runtime.run(&args.id, &args.bundle, &outside(&args.outside)?),
         Command::Start { id } => runtime.start(id),
         Command::State { id } => print(&runtime.state(id)?),
         Command::Kill(args) => runtime.kill(&args.id, &args.signal, args.all),
@@ -48,7 +48,7 @@ fn dispatch(oci: &Oci) -> Result<()> {
         Command::Pause { id } => runtime.pause(id, true),
         Command::Resume { id } => runtime.pause(id, false),
         Command::List { format, quiet } => list(&runtime.list(), format, *quiet),
-        Command::Features => output::line(life::features()?.trim_end()),
+        Command::Features => output::line(shadow::features()?.trim_end()),
         Command::Proxy { cid, id, process } => match process {
             None => proxy::start(*cid, id),
             Some(process) => proxy::join(*cid, process),
@@ -65,7 +65,7 @@ fn no_files(count: u32) -> Result<()> {
     }
 }
 
-fn outside(args: &OciCreate) -> Result<Outside> {
+fn outside(args: &OciOutside) -> Result<Outside> {
     no_files(args.preserve_fds)?;
     Ok(Outside {
         console_socket: args.console_socket.clone(),
@@ -74,19 +74,10 @@ fn outside(args: &OciCreate) -> Result<Outside> {
 }
 
 fn exec(runtime: &Runtime, args: &OciExec) -> Result<()> {
-    no_files(args.preserve_fds)?;
+    let outside = outside(&args.outside)?;
     let process = match &args.process {
-        Some(path) => {
-            let shown = path.display();
-            let text = std::fs::read(path).or_fail(format_args!("cannot read {shown}"))?;
-            serde_json::from_slice(&text)
-                .map_err(|e| Error::new(format!("{shown} is no JSON: {e}")))?
-        }
+        Some(path) => bundle::json(path)?,
         None => runtime.process(&args.id, &args.command, args.tty)?,
-    };
-    let outside = Outside {
-        console_socket: args.console_socket.clone(),
-        pid_file: args.pid_file.clone(),
     };
     runtime.exec(&args.id, process, args.detach, &outside)
 }

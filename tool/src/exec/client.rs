@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::{Exit, Kind, MAX_FRAME, PORT, Start, WINDOW, receive, send, send_json};
+use super::{Exit, Kind, MAX_FRAME, PORT, Start, USUAL_SIZE, WINDOW, receive, send, send_json};
 use crate::abi::{self, tty, vsock};
 use crate::error::{Error, IoContext, Result};
 use crate::ui::interrupt;
@@ -23,9 +23,8 @@ const LOST: &str = "the connection is lost: the partition, or its service, has e
 
 /// Return the size of this process's terminal, for the program's.
 pub fn terminal_size() -> (u16, u16) {
-    const USUAL: (u16, u16) = (24, 80);
     match tty::size(io::stdin()) {
-        Ok((0, _) | (_, 0)) | Err(_) => USUAL,
+        Ok((0, _) | (_, 0)) | Err(_) => USUAL_SIZE,
         Ok(size) => size,
     }
 }

@@ -25,6 +25,9 @@ pub const WINDOW: usize = 256 << 10;
 /// The longest frame; longer ones are nonsense.
 pub const MAX_FRAME: usize = 64 << 10;
 
+/// Rows and columns of a terminal, until its user's are known.
+pub const USUAL_SIZE: (u16, u16) = (24, 80);
+
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::FromRepr)]
 #[repr(u8)]

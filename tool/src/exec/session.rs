@@ -29,7 +29,7 @@ pub fn run(mut connection: File) -> io::Result<()> {
         _ => return Err(io::Error::other("a session begins with START")),
     };
     let exit = match begin(&start) {
-        Ok(Begun::Program(program)) => Session::new(&mut connection, program).run()?,
+        Ok(Begun::Program(program)) => Session::run(&mut connection, program)?,
         Ok(Begun::Kept) => Exit::Code(0),
         Err(exit) => exit,
     };
@@ -73,7 +73,6 @@ struct Session<'a> {
     connection: &'a mut File,
     signals: Pid,
     abandoned: Signal,
-    wait: Option<Box<dyn FnOnce() -> io::Result<Exit> + Send>>,
     ends: Ends,
     /// Input that it has not taken yet, at most WINDOW.
     pending: VecDeque<u8>,
@@ -81,40 +80,35 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(connection: &'a mut File, program: Program) -> Self {
-        Session {
+    fn run(connection: &'a mut File, program: Program) -> io::Result<Exit> {
+        let (ended, mut tell) = UnixStream::pair()?;
+        let waiter = thread::spawn(move || {
+            let exit = (program.wait)();
+            let _ = tell.write_all(&[0]);
+            exit
+        });
+        let mut session = Session {
             connection,
             signals: program.signals,
             abandoned: program.abandoned,
-            wait: Some(program.wait),
             ends: program.ends,
             pending: VecDeque::new(),
             input_ends: false,
-        }
-    }
-
-    fn run(mut self) -> io::Result<Exit> {
-        let (ended, mut tell) = UnixStream::pair()?;
-        let wait = self.wait.take();
-        let waiter = thread::spawn(move || {
-            let exit = wait.map(|wait| wait());
-            let _ = tell.write_all(&[0]);
-            exit.unwrap_or_else(|| Err(ErrorKind::NotFound.into()))
-        });
-        let result = self.until_it_ends(&ended);
+        };
+        let result = session.until_it_ends(&ended);
         if result.is_err() {
             // Nobody listens any more; what it does about that is its own matter.
-            let _ = kill(self.signals, self.abandoned);
-            self.ends.outputs.clear();
-            self.ends.input = None;
+            let _ = kill(session.signals, session.abandoned);
+            session.ends.outputs.clear();
+            session.ends.input = None;
         }
         let exit = waiter
             .join()
             .map_err(|_| io::Error::other("nobody waited for it"))??;
         result?;
         // What its children still write after that is not its own.
-        for at in (0..self.ends.outputs.len()).rev() {
-            while self.pass_on(at)? {}
+        for at in (0..session.ends.outputs.len()).rev() {
+            while session.pass_on(at)? {}
         }
         Ok(exit)
     }

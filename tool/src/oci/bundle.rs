@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::error::{Error, IoContext, Result};
+use crate::exec::USUAL_SIZE;
 
 /// What a kernel and its small root take beside the container's own memory.
 const OVERHEAD: u64 = 256 << 20;
@@ -51,9 +52,7 @@ impl Bundle {
         ))?;
         let path = directory.join("config.json");
         let shown = path.display();
-        let text = fs::read(&path).or_fail(format_args!("cannot read {shown}"))?;
-        let config = serde_json::from_slice(&text)
-            .map_err(|e| Error::new(format!("{shown} is no JSON: {e}")))?;
+        let config = json(&path)?;
         Self::of(directory, config).map_err(|e| e.context(shown))
     }
 
@@ -94,7 +93,7 @@ impl Bundle {
                 .filter(|n| *n > 0)
                 .unwrap_or(usual)
         };
-        (side("height", 24), side("width", 80))
+        (side("height", USUAL_SIZE.0), side("width", USUAL_SIZE.1))
     }
 
     /// Return which CPUs it takes.
@@ -174,6 +173,13 @@ impl Bundle {
         })
         .collect()
     }
+}
+
+/// Read a file of JSON.
+pub fn json(path: &Path) -> Result<Value> {
+    let shown = path.display();
+    let text = fs::read(path).or_fail(format_args!("cannot read {shown}"))?;
+    serde_json::from_slice(&text).map_err(|e| Error::new(format!("{shown} is no JSON: {e}")))
 }
 
 /// Return the list of mounts.

@@ -13,16 +13,13 @@ use super::shadow::{self, Crun};
 use super::share::Share;
 use super::{NETWORK, guest, partition};
 use crate::error::{Error, IoContext, Result};
-use crate::exec::{Exit, client};
+use crate::exec::{Exit, Start, USUAL_SIZE, client};
 use crate::ui::output;
 
 /// How long the crun in a partition may take for what it does at once.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The same for SIGKILL: the partition is killed then.
 const LAST: Duration = Duration::from_secs(2);
-
-/// Of a terminal, until its user's is known.
-const USUAL_SIZE: (u16, u16) = (24, 80);
 
 /// What concerns all containers.
 #[derive(Debug)]
@@ -85,15 +82,11 @@ impl Runtime {
         partition::start(record, bundle, &share, network.as_ref())?;
         if let Some(network) = network {
             share.add_text(NETWORK, &network.there())?;
-            asked(client::ask(record.cid, &guest::network(), PATIENCE))?;
+            ask(record, &guest::network())?;
             network.connect()?;
         }
         let terminal = bundle.terminal().then(|| bundle.size());
-        asked(client::ask(
-            record.cid,
-            &guest::create(&record.id, terminal),
-            PATIENCE,
-        ))?;
+        ask(record, &guest::create(&record.id, terminal))?;
         let program = std::env::current_exe().or_fail("cannot find this program")?;
         let words = ["proxy".into(), record.cid.to_string(), record.id.clone()];
         let config = shadow::config(bundle, &program, &words);
@@ -157,11 +150,16 @@ impl Runtime {
     }
 
     fn found(&self, id: &str, states: &[&str]) -> Result<Record> {
+        self.found_as(id, states).map(|(record, _)| record)
+    }
+
+    /// A container in one of these states, and in which.
+    fn found_as(&self, id: &str, states: &[&str]) -> Result<(Record, String)> {
         let record = Record::find(&self.root, id)?;
         let state = self.state_of(&record);
         let status = state["status"].as_str().unwrap_or_default();
         if states.contains(&status) {
-            return Ok(record);
+            return Ok((record, status.into()));
         }
         Err(Error::new(format!(
             "container '{id}' is {status}, not {}",
@@ -171,7 +169,7 @@ impl Runtime {
 
     /// Send a signal to its program, or to all of its programs.
     pub fn kill(&self, id: &str, signal: &str, all: bool) -> Result<()> {
-        let record = self.found(id, &["created", "running", "paused"])?;
+        let (record, status) = self.found_as(id, &["created", "running", "paused"])?;
         let crun = Crun::of(&record, self.systemd);
         let mut words = vec!["kill", id, signal];
         if all {
@@ -179,9 +177,8 @@ impl Runtime {
         }
         let patience = if is_sigkill(signal) { LAST } else { PATIENCE };
         let heard = asked(client::ask(record.cid, &guest::crun(&words), patience));
-        let created = self.state_of(&record)["status"] == "created";
         match (heard, is_sigkill(signal)) {
-            (Ok(_), _) if !created => Ok(()),
+            (Ok(_), _) if status != "created" => Ok(()),
             (Err(e), false) => Err(e),
             // Its program has not begun, or its kernel does not listen any more. The proxy goes
             // first: it ends by the signal, and not because it has lost its partition.
@@ -233,12 +230,8 @@ impl Runtime {
         guest::clean(&mut process);
         Share::of(&record.directory()).add(&name, &process)?;
         let size = terminal.then_some(USUAL_SIZE);
-        asked(client::ask(
-            record.cid,
-            &guest::exec(id, &name, size),
-            PATIENCE,
-        ))?;
-        let config = read(&config_path(&record))?;
+        ask(&record, &guest::exec(id, &name, size))?;
+        let config = bundle::json(&config_path(&record))?;
         let words = [
             "proxy".into(),
             record.cid.to_string(),
@@ -269,11 +262,7 @@ impl Runtime {
     /// Return what crun's `ps` says of it.
     pub fn ps(&self, id: &str, format: &str) -> Result<String> {
         let record = self.found(id, &["running", "paused"])?;
-        asked(client::ask(
-            record.cid,
-            &guest::crun(&["ps", "--format", format, id]),
-            PATIENCE,
-        ))
+        ask(&record, &guest::crun(&["ps", "--format", format, id]))
     }
 
     /// Let all of its programs stand still, or go on.
@@ -284,14 +273,15 @@ impl Runtime {
             ("resume", "paused")
         };
         let mut record = self.found(id, &[state])?;
-        asked(client::ask(
-            record.cid,
-            &guest::crun(&[command, id]),
-            PATIENCE,
-        ))?;
+        ask(&record, &guest::crun(&[command, id]))?;
         record.paused = pause;
         record.save()
     }
+}
+
+/// Have the partition's crun do something, and return what it said.
+fn ask(record: &Record, start: &Start) -> Result<String> {
+    asked(client::ask(record.cid, start, PATIENCE))
 }
 
 fn is_sigkill(signal: &str) -> bool {
@@ -321,17 +311,6 @@ fn config_path(record: &Record) -> PathBuf {
 
 fn write(path: &Path, value: &Value) -> Result<()> {
     std::fs::write(path, value.to_string()).or_fail(format_args!("cannot write {}", path.display()))
-}
-
-fn read(path: &Path) -> Result<Value> {
-    let what = format!("cannot read {}", path.display());
-    let text = std::fs::read(path).or_fail(&what)?;
-    serde_json::from_slice(&text).map_err(|e| Error::new(format!("{what}: {e}")))
-}
-
-/// Return what the host's crun can do, which is what this one can.
-pub fn features() -> Result<String> {
-    shadow::features()
 }
 
 #[cfg(test)]

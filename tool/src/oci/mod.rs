@@ -14,7 +14,7 @@ mod network;
 mod partition;
 pub mod proxy;
 pub mod record;
-mod shadow;
+pub mod shadow;
 mod share;
 
 /// The tag of the file system with all that the container sees of the host.

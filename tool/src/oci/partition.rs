@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub fn start(
 ) -> Result<()> {
     let kernel = match bundle.kernel() {
         Some(kernel) => kernel,
-        None => default_kernel()?,
+        None => image::of_host().map_err(|e| e.or_hint("--annotation org.shimos.kernel=FILE"))?,
     };
     let (_, found) = image::open(&kernel)?;
     let initrd = record.directory().join("initrd");
@@ -127,11 +127,6 @@ fn output(command: &mut Command) -> Result<String> {
         Some(hint) => error.hint(hint),
         None => error,
     })
-}
-
-fn default_kernel() -> Result<PathBuf> {
-    let name = nix::sys::utsname::uname().or_fail("cannot ask for the kernel's version")?;
-    Ok(format!("/boot/vmlinuz-{}", name.release().to_string_lossy()).into())
 }
 
 fn lock(path: &Path) -> Result<Flock<fs::File>> {

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use super::guest;
 use crate::error::{Error, Result};
-use crate::exec::{Exit, FAILED, Start, client};
+use crate::exec::{FAILED, Start, client};
 use crate::ui::output;
 
 /// Let a container's program begin in the partition of that address, and stay until it has ended.
@@ -23,10 +23,6 @@ fn terminal() -> Option<(u16, u16)> {
 
 fn be(cid: u32, start: Start) -> Result<()> {
     match client::run(cid, &start) {
-        Ok(Exit::NotRun(code, why)) => {
-            output::error(&Error::new(output::printable(&why)));
-            Err(Error::Reported(code))
-        }
         Ok(exit) => client::code(&exit),
         Err(error) => {
             output::error(&error);

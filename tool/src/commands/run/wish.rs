@@ -1,16 +1,17 @@
 //! What the user wants, from the command line and the file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::cpus::Cpus;
 use super::rt;
 use crate::arch::NATIVE;
 use crate::boot::cmdline;
+use crate::boot::image;
 use crate::cli;
 use crate::config::Config;
 use crate::devices::served::Served;
 use crate::devices::spec::Wanted;
-use crate::error::{Error, IoContext, Result};
+use crate::error::{Error, Result};
 use crate::partition::{Info, Kind};
 use crate::partition::{OnChange, OnReboot};
 use crate::units::budget::Budget;
@@ -98,7 +99,7 @@ impl Wish {
         }
         let kernel = match (args.kernel.clone().or(file.kernel), kind) {
             (Some(path), _) => path,
-            (None, Kind::Linux) => host_kernel()?,
+            (None, Kind::Linux) => image::of_host().map_err(|e| e.or_hint("give --kernel"))?,
             (None, Kind::Rt) => {
                 return Err(missing("the real-time program", "--kernel control.elf"));
             }
@@ -187,18 +188,6 @@ fn served(args: &cli::Run, file: &Config) -> Result<Vec<Served>> {
     Ok(all)
 }
 
-fn host_kernel() -> Result<PathBuf> {
-    let uname = nix::sys::utsname::uname().or_fail("cannot find out which kernel this is")?;
-    let path = format!("/boot/vmlinuz-{}", uname.release().to_string_lossy());
-    if !Path::new(&path).exists() {
-        return Err(Error::new(format!(
-            "the host's own kernel is not where it usually is: there is no {path}"
-        ))
-        .hint("give --kernel"));
-    }
-    Ok(path.into())
-}
-
 /// How much memory there can be.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -247,6 +236,7 @@ mod tests {
     use crate::commands::run::tests::{args, hint};
     use crate::config;
     use crate::error::tests::{errors, failures, told};
+    use std::path::Path;
 
     fn wish_of(line: &str) -> Result<Wish> {
         let args = args(line);
