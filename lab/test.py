@@ -35,6 +35,8 @@ _NEEDED = 4 << 30
 _CHOOSING = ("-k", "-m", "--lf", "--ff", "--sw", "--last-failed", "--stepwise")
 #: Options of pytest for which tests must run in one process, where a person sees them.
 _BY_HAND = ("-s", "--pdb", "--trace", "--collect-only", "--co", "--capture=no")
+#: Seconds after which a test is over and has failed, many times what the longest one takes: one that hangs is named.
+_LIMIT, _LIMIT_OF_ALL = 900, 7200
 _USAGE, _NO_TESTS, _INTERRUPTED = 4, 5, 130
 
 
@@ -135,7 +137,7 @@ def _tests(own: argparse.Namespace, others: list[str]) -> int:
     with progress.step("building everything under test"):
         _build()
     workers = ["--numprocesses", str(own.numprocesses), "--dist", "loadgroup"] if own.numprocesses else []
-    return _pytest(*workers, *others)
+    return _pytest(*workers, f"--timeout={_LIMIT_OF_ALL if own.all else _LIMIT}", *others)
 
 
 def _lockdep() -> int:
