@@ -22,7 +22,7 @@ IMAGE = (
 )
 ROOT = "/run/shimos-oci"
 #: Of a container that is called so.
-PARTITION = f"$(grep -ho 'oci-[0-9a-f]*' {ROOT}/$(podman inspect -f '{{{{.Id}}}}' c)/container.json | head -1)"
+PARTITION = f"$(grep -ho 'oci-[0-9a-z-]*' {ROOT}/$(podman inspect -f '{{{{.Id}}}}' c)/container.json | head -1)"
 
 
 class Podman:
@@ -143,8 +143,13 @@ def network(containers: Podman) -> None:
 
 
 def deaths(containers: Podman) -> None:
-    """Check that a killed program, its kernel's panic and a killed proxy end a container, and leave nothing."""
+    """Check that a killed program, its kernel's end and a killed proxy end a container, and leave nothing."""
     machine = containers.machine
+    # its own kernel's, not the host's; what that said is in the container's log
+    crash = "--security-opt unmask=/proc/sysrq-trigger busybox sh -c 'echo c >/proc/sysrq-trigger'"
+    result = machine.run(containers.line("run", "--rm", crash), check=False, timeout=180)
+    assert result.status == 125, result.output
+    assert "Kernel panic - not syncing: sysrq triggered crash" in result.output
     for kill, status in (
         ("podman kill c", 137),
         (f"shimos kill {PARTITION}", 125),
@@ -171,6 +176,48 @@ def test_traffic_and_deaths(machine: Machine) -> None:
         streams(containers)
         network(containers)
         deaths(containers)
+
+
+def test_pool(machine: Machine) -> None:
+    """A container takes a partition that waits, which is gone with it and replaced; else it starts one."""
+    waits = "grep -q oci-warm-{} /run/shimos-oci/.pool/ready/*"
+    with podman(machine, "6.12") as containers:
+        kernel, online = machine.vmlinux("6.12"), machine.online_cpus()
+        settings = f'cpuset = "1-3"\n[[warm]]\nmemory = "288M"\nkernel = "{kernel}"\n'
+        machine.run("mkdir -p /etc/shimos")
+        machine.put("/etc/shimos/oci.toml", settings.encode())
+        machine.run("shimos pool keep >/tmp/keep 2>&1 & echo $! >/tmp/keep.pid")
+        machine.run(f"until {waits.format(1)}; do sleep 0.1; done", timeout=120)
+        refused(machine, "shimos pool drain", "keeps the pool already", "systemctl stop shimos-pool")
+        # with a network that the partition did not have, a volume, and beside it one that finds none waiting
+        machine.run("mkdir -p /tmp/volume && echo from the host >/tmp/volume/file")
+        words = ("busybox httpd -f -p 80 -h /srv",)
+        containers.output("run", "-d --name c --network podman -v /tmp/volume:/srv:ro", *words)
+        assert machine.run(f"echo {PARTITION}").output == "oci-warm-1\n"
+        address = containers.output("inspect -f '{{.NetworkSettings.IPAddress}}' c")
+        machine.run(f"until curl -s http://{address}/ -o /dev/null; [ $? != 7 ]; do sleep 0.1; done", timeout=60)
+        assert machine.run(f"curl -s http://{address}/file").output == "from the host\n"
+        assert containers.output("exec c uname -r") == machine.versions["6.12"]
+        machine.run(f"until {waits.format(2)}; do sleep 0.1; done", timeout=120)
+        listed = json.loads(machine.run("shimos pool ls --json").output)["pool"]
+        assert [(slot["name"], slot["container"] is None) for slot in listed] == [
+            ("oci-warm-2", True),
+            ("oci-warm-1", False),
+        ]
+        refused(machine, f"{containers.line('run')} --rm --cpuset-cpus 0-1 busybox true", "CPU 0 is not for containers")
+        # one of two CPUs finds one only
+        refused(machine, f"{containers.line('run')} --rm --cpus 2 busybox true", "among CPUs 1-3")
+        containers.output("rm -f -t 0 c")
+        # killed, it leaves what waits, and what it was making; the next one keeps that
+        machine.run("kill -9 $(cat /tmp/keep.pid); mkdir /run/shimos-oci/.pool/oci-warm-9")
+        machine.run("rm -f /tmp/keep; shimos pool keep >/tmp/keep 2>&1 & echo $! >/tmp/keep.pid")
+        machine.run("while [ -e /run/shimos-oci/.pool/oci-warm-9 ]; do sleep 0.1; done", timeout=60)
+        machine.run(f"{waits.format(2)} && ! grep . /tmp/keep")
+        assert containers.output("run", "--rm busybox cat /proc/sys/kernel/osrelease") == machine.versions["6.12"]
+        machine.run("kill $(cat /tmp/keep.pid); while pgrep -f '^shimos pool keep'; do sleep 0.1; done", timeout=60)
+        assert machine.run("shimos ls --quiet").output == ""
+        assert machine.online_cpus() == online
+        machine.run("rm -rf /etc/shimos/oci.toml /run/shimos-oci/.pool /tmp/volume /tmp/keep*")
 
 
 def test_refusals(machine: Machine) -> None:

@@ -18,6 +18,7 @@ IN_TOOL = (
         "/usr/lib/shimos/init",
         "shimos@.service",
         "shimos-execd.service",
+        "shimos-pool.service",
     ),
     *(
         "man1/shimos.1.gz",

@@ -131,6 +131,7 @@ fn without_kloader(command: WithoutKLoader) -> Result<()> {
         Without::Exec(args) => commands::exec::run(&args),
         Without::Execd => exec::server::run(|| Ok(())),
         Without::ExecTty { command } => exec::server::in_its_terminal(&command),
+        Without::Pool(command) => commands::pool::run(&command),
         Without::Cp(args) => commands::cp::run(&args),
         Without::Devices(args) => commands::devices::run(&args),
         Without::Top(args) => commands::top::run(&args),

@@ -37,6 +37,11 @@ pub fn make_private(at: &Path) -> io::Result<()> {
     Ok(mount(NONE, at, NONE, flags, NONE)?)
 }
 
+/// Let other mount namespaces see what is mounted below from now on.
+pub fn make_shared(at: &Path) -> io::Result<()> {
+    Ok(mount(NONE, at, NONE, MsFlags::MS_SHARED, NONE)?)
+}
+
 /// Move a mount.
 pub fn shift(from: &Path, to: &Path) -> io::Result<()> {
     Ok(mount(Some(from), to, NONE, MsFlags::MS_MOVE, NONE)?)

@@ -21,7 +21,7 @@ pub use devices::{Attach, Detach};
 pub use ikc::{Perf, Ping};
 pub use json::Json;
 pub use life::{Names, Resize, Restart, Rm, Start, Stop, Wait};
-pub use oci::{Exec as OciExec, LogFormat, Oci, OciCommand, Outside as OciOutside};
+pub use oci::{Exec as OciExec, LogFormat, Oci, OciCommand, Outside as OciOutside, Pool};
 pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
 pub use run::Run;
 pub use selftest::{Rung, Selftest};
@@ -48,7 +48,8 @@ Environment:
   SHIMOS_INIT_BINARY  the init for partitions, instead of /usr/lib/shimos/init
 
 Files:
-  /etc/shimos/NAME.toml  partitions that `start` makes: shimos.toml(5)";
+  /etc/shimos/NAME.toml  partitions that `start` makes: shimos.toml(5)
+  /etc/shimos/oci.toml   what containers may have, and what waits for them: shimos-oci(1)";
 
 #[derive(Debug, Parser)]
 #[command(

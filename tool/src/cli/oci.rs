@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::json::Json;
 use crate::oci::record;
 
 /// How errors are written into the log.
@@ -54,7 +55,11 @@ podman --runtime shimos run IMAGE COMMAND
 Annotations (podman run --annotation):
   org.shimos.kernel   version of a kernel in /boot, or a file [default: the host's]
   org.shimos.cpus     how many CPUs [default: of --cpuset-cpus or --cpus, or 1]
-  org.shimos.memory   of the partition [default: of --memory and some more, or 512M]";
+  org.shimos.memory   of the partition [default: of --memory and some more, or 512M]
+
+Files:
+  /etc/shimos/oci.toml  which CPUs containers may have, and the partitions that wait for them:
+                        `shimos pool`; all keys are in docs/containers.md";
 
 /// What can be done with a container.
 #[derive(Debug, Subcommand)]
@@ -123,6 +128,9 @@ pub enum OciCommand {
         id: String,
         /// In the share: the process that joins it
         process: Option<String>,
+        /// What a crash of its kernel can be found by
+        #[arg(long)]
+        partition: Option<String>,
     },
 }
 
@@ -207,6 +215,20 @@ pub struct Exec {
         value_name = "PROGRAM [ARGS]"
     )]
     pub command: Vec<String>,
+}
+
+/// What is done with the pool.
+#[derive(Debug, Subcommand)]
+pub enum Pool {
+    /// Keep the pool as full as /etc/shimos/oci.toml says, until Ctrl-C or SIGTERM
+    ///
+    /// Makes what is missing, also when a container takes a partition or gives one back. Those
+    /// that still wait at the end are removed; containers keep theirs.
+    Keep,
+    /// List the warm partitions and the containers that have them
+    Ls(Json),
+    /// Remove those that nobody keeps and no container has
+    Drain,
 }
 
 #[cfg(test)]

@@ -34,6 +34,10 @@ pub struct Run {
     #[arg(long, value_name = "N", value_parser = values::cpu_count)]
     pub cpus: Option<u32>,
 
+    /// Choose those of --cpus among these: 4-7
+    #[arg(long, value_name = "LIST", value_parser = CpuListParser, requires = "cpus")]
+    pub among: Option<CpuList>,
+
     /// CPUs to take from the host, as Linux numbers them: 2-3 or 1,4-7
     #[arg(long, value_name = "LIST", value_parser = CpuListParser)]
     pub cpuset: Option<CpuList>,

@@ -11,6 +11,7 @@ use super::devices::{Attach, Detach};
 use super::ikc::{Perf, Ping};
 use super::json::Json;
 use super::names;
+use super::oci::Pool;
 use super::selftest::Selftest;
 use super::values;
 use crate::machine::rates::Sort;
@@ -70,6 +71,12 @@ pub enum WithoutKLoader {
         #[arg(trailing_var_arg = true)]
         command: Vec<String>,
     },
+    /// Keep partitions ready for containers
+    ///
+    /// A container that fits one of them does not wait for a kernel to boot. How many, with how
+    /// much of the machine, is in /etc/shimos/oci.toml; see shimos-oci(1).
+    #[command(subcommand)]
+    Pool(Pool),
     /// Serve a device in the background; `run` and `attach` start it
     #[command(hide = true)]
     Serve(Serve),

@@ -19,6 +19,7 @@ pub mod map;
 pub mod oci;
 pub mod perf;
 pub mod ping;
+pub mod pool;
 pub mod resize;
 pub mod restart;
 pub mod rm;

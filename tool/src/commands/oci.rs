@@ -49,8 +49,13 @@ fn dispatch(oci: &Oci) -> Result<()> {
         Command::Resume { id } => runtime.pause(id, false),
         Command::List { format, quiet } => list(&runtime.list(), format, *quiet),
         Command::Features => output::line(shadow::features()?.trim_end()),
-        Command::Proxy { cid, id, process } => match process {
-            None => proxy::start(*cid, id),
+        Command::Proxy {
+            cid,
+            id,
+            process,
+            partition,
+        } => match process {
+            None => proxy::start(*cid, id, partition.as_deref()),
             Some(process) => proxy::join(*cid, process),
         },
     }

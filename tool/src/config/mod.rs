@@ -145,18 +145,24 @@ pub fn read(path: &Path) -> Result<Config> {
     parse(&text).map_err(|e| e.context(shown))
 }
 
-fn parse(text: &str) -> Result<Config> {
-    let config: Config = toml::from_str(text).map_err(|e| {
+/// Read a file's text; the error says in which line something is wrong. `forms` is for who writes
+/// no table where there is to be one.
+pub fn parsed<T: de::DeserializeOwned>(text: &str, forms: &str) -> Result<T> {
+    toml::from_str(text).map_err(|e| {
         let line = e
             .span()
             .and_then(|span| text.get(..span.start))
             .map(|before| before.matches('\n').count() + 1);
-        let what = in_our_words(e.message());
+        let what = in_our_words(e.message(), forms);
         Error::new(match line {
             Some(line) => format!("line {line}: {what}"),
             None => what,
         })
-    })?;
+    })
+}
+
+fn parse(text: &str) -> Result<Config> {
+    let config: Config = parsed(text, tables::FORMS)?;
     if let Some(value) = &config.name {
         name::check(value).map_err(|e| Error::new(format!("name = {value:?}: {e}")))?;
     }
@@ -195,11 +201,11 @@ fn parse(text: &str) -> Result<Config> {
 }
 
 /// What the parser says, but for keys and forms that it does not know.
-fn in_our_words(message: &str) -> String {
+fn in_our_words(message: &str, forms: &str) -> String {
     // unknown field `cpu`, expected one of `name`, `cpus`
     let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match quoted.as_slice() {
-        ["disks" | "nets", ..] => tables::FORMS.into(),
+        ["disks" | "nets", ..] => forms.into(),
         _ if message.ends_with("enum Vsock") => "vsock is true, or an address: vsock = 42".into(),
         [unknown, known @ ..] if message.starts_with("unknown field") => {
             let near = |key: &&&str| strsim::jaro(unknown, key);
@@ -210,8 +216,9 @@ fn in_our_words(message: &str) -> String {
             }
         }
         _ if message.contains("expected struct") || message.contains("expected a sequence") => {
-            tables::FORMS.into()
+            forms.into()
         }
+        _ if message.ends_with("expected u32") => "that is no number from 0 on".into(),
         _ => message.lines().collect::<Vec<_>>().join(" "),
     }
 }

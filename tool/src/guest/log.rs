@@ -10,6 +10,25 @@ use crate::memory::{FileMemory, Memory};
 use crate::partition::{Device, Status};
 use crate::ui::refusal::OrRefuse;
 
+/// Whose log it is: KLoader knows that of each partition.
+#[derive(Clone, Copy, Debug)]
+pub struct Whose<'a> {
+    pub name: &'a str,
+    pub kernel_version: &'a str,
+    /// How often it has been started.
+    pub starts: u32,
+}
+
+impl<'a> From<&'a Status> for Whose<'a> {
+    fn from(status: &'a Status) -> Self {
+        Whose {
+            name: &status.name,
+            kernel_version: &status.kernel_version,
+            starts: status.starts,
+        }
+    }
+}
+
 /// Where the lines came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
@@ -50,14 +69,15 @@ pub fn open(device: &dyn Device, status: &Status) -> Result<FileMemory> {
 /// Find the VMCOREINFO of the kernel that runs there, or ran there last: of its version,
 /// and leading to a log. From the second start on memory may still hold the whole log of an
 /// earlier kernel, with its note: then all of them are looked at.
-pub fn describe(memory: &dyn Memory, status: &Status) -> Option<Vmcoreinfo> {
-    let release = status.kernel_version.split_whitespace().next();
+pub fn describe<'a>(memory: &dyn Memory, whose: impl Into<Whose<'a>>) -> Option<Vmcoreinfo> {
+    let whose = whose.into();
+    let release = whose.kernel_version.split_whitespace().next();
     let fits = |info: &Vmcoreinfo| {
         release.is_none_or(|r| r == info.release())
             && AddressSpace::new(memory, info)
                 .is_some_and(|space| Ring::new(&space, info).is_some())
     };
-    if status.starts <= 1 {
+    if whose.starts <= 1 {
         return vmcoreinfo::search(memory, &mut |info| fits(info));
     }
     let mut mine = None;
@@ -66,7 +86,7 @@ pub fn describe(memory: &dyn Memory, status: &Status) -> Option<Vmcoreinfo> {
         if fits(info) {
             let lines = lines_of(&records(memory, info, 0, true));
             match life_of(&lines) {
-                Some(start) if start == status.starts => mine = Some(info.clone()),
+                Some(start) if start == whose.starts => mine = Some(info.clone()),
                 Some(_) => {}
                 // Only a log that has wrapped has lost its first lines: such a
                 // kernel has run for long.
@@ -103,24 +123,30 @@ pub fn lines_of(records: &[Record]) -> Vec<String> {
 }
 
 /// Read all lines of the log that can be found.
-pub fn read(memory: &dyn Memory, status: &Status) -> (Vec<String>, Source) {
-    if let Some(info) = describe(memory, status) {
+pub fn read<'a>(memory: &dyn Memory, whose: impl Into<Whose<'a>>) -> (Vec<String>, Source) {
+    let whose = whose.into();
+    if let Some(info) = describe(memory, whose) {
         let lines = lines_of(&records(memory, &info, 0, true));
         if !lines.is_empty() {
             return (lines, Source::Ring(info.address));
         }
     }
     let lines = banner::search(memory, NATIVE.first_line, &|lines| {
-        status.starts <= 1 || life_of(lines).is_none_or(|start| start == status.starts)
+        whose.starts <= 1 || life_of(lines).is_none_or(|start| start == whose.starts)
     });
     if !lines.is_empty() {
         return (lines, Source::EarlyRing);
     }
-    let lines = last_log::search(memory, &status.name);
+    let lines = last_log::search(memory, whose.name);
     if !lines.is_empty() {
         return (lines, Source::LastLog);
     }
     (lines, Source::Nothing)
+}
+
+/// Read how a crash was told, up to the end; empty: there was none.
+pub fn crash<'a>(memory: &dyn Memory, whose: impl Into<Whose<'a>>) -> Vec<String> {
+    last_words(read(memory, whose).0, 0)
 }
 
 /// Read the last lines, or none: for when there is something worse to report.
@@ -173,6 +199,8 @@ mod tests {
         assert_eq!(kept(20), 80);
         assert_eq!(kept(100), 15, "there is none");
         assert_eq!(last_words(vec!["one".into()], 15), ["one"]);
+        assert_eq!(last_words(log(95), 0).len(), 5);
+        assert!(last_words(log(100), 0).is_empty());
     }
 
     /// For development: SHIMOS_TEST_MEMORY names a file with the memory of a

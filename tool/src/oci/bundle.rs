@@ -11,15 +11,15 @@ use crate::exec::USUAL_SIZE;
 
 /// What a kernel and its small root take beside the container's own memory.
 const OVERHEAD: u64 = 256 << 20;
-/// For one without a limit.
-const MEMORY: u64 = 512 << 20;
+/// For a container without a limit.
+pub const MEMORY: u64 = 512 << 20;
 /// What annotations of ours begin with.
 const ANNOTATIONS: &str = "org.shimos.";
 /// Whoever has one of these has the machine: the partition's kernel is not kept from it.
 const REFUSED: [&str; 3] = ["CAP_SYS_BOOT", "CAP_SYS_MODULE", "CAP_SYS_RAWIO"];
 
 /// Which CPUs.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cpus {
     /// These and no others.
     These(String),
@@ -138,11 +138,7 @@ impl Bundle {
 
     /// Return its kernel, if it is to have another one than the host: a file, or a version.
     pub fn kernel(&self) -> Option<PathBuf> {
-        let kernel = self.annotation("kernel")?;
-        Some(match kernel.starts_with('/') {
-            true => kernel.into(),
-            false => format!("/boot/vmlinuz-{kernel}").into(),
-        })
+        self.annotation("kernel").map(kernel_file)
     }
 
     /// Return its network namespace, if it is one that others have prepared.
@@ -172,6 +168,14 @@ impl Bundle {
             })
         })
         .collect()
+    }
+}
+
+/// Return the file of a kernel that is named by it, or by its version.
+pub fn kernel_file(kernel: &str) -> PathBuf {
+    match kernel.starts_with('/') {
+        true => kernel.into(),
+        false => format!("/boot/vmlinuz-{kernel}").into(),
     }
 }
 

@@ -7,11 +7,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::bundle::{self, Bundle};
+use super::last_words::{self, LastWords};
 use super::network::Network;
-use super::record::Record;
+use super::partition::{self, Nets, Wish};
+use super::record::{self, Record};
+use super::settings::{self, Settings};
 use super::shadow::{self, Crun};
 use super::share::Share;
-use super::{NETWORK, guest, partition};
+use super::slot::Slots;
+use super::{NETWORK, guest};
+use crate::boot::image;
 use crate::error::{Error, IoContext, Result};
 use crate::exec::{Exit, Start, USUAL_SIZE, client};
 use crate::ui::output;
@@ -75,11 +80,9 @@ impl Runtime {
     }
 
     fn make(&self, record: &mut Record, bundle: &Bundle) -> Result<()> {
-        let share = Share::of(&record.directory());
-        share.make(bundle)?;
-        share.add("config.json", &guest::config(bundle))?;
         let network = Network::of(bundle)?;
-        partition::start(record, bundle, &share, network.as_ref())?;
+        let share = self.partition(record, bundle, network.as_ref())?;
+        share.add("config.json", &guest::config(bundle))?;
         if let Some(network) = network {
             share.add_text(NETWORK, &network.there())?;
             ask(record, &guest::network())?;
@@ -88,9 +91,73 @@ impl Runtime {
         let terminal = bundle.terminal().then(|| bundle.size());
         ask(record, &guest::create(&record.id, terminal))?;
         let program = std::env::current_exe().or_fail("cannot find this program")?;
-        let words = ["proxy".into(), record.cid.to_string(), record.id.clone()];
+        let words = [
+            "proxy".into(),
+            record.cid.to_string(),
+            record.id.clone(),
+            "--partition".into(),
+            LastWords::describe(&record.partition)?,
+        ];
         let config = shadow::config(bundle, &program, &words);
         write(&config_path(record), &config)
+    }
+
+    /// Take a warm one or start one; the record learns which. Returns its share, with all that
+    /// the container has of the host.
+    fn partition(
+        &self,
+        record: &mut Record,
+        bundle: &Bundle,
+        network: Option<&Network>,
+    ) -> Result<Share> {
+        let settings = Settings::read(Path::new(settings::FILE))?;
+        let (cpus, memory) = (bundle.cpus()?, bundle.memory()?);
+        settings.check(&cpus)?;
+        let kernel = match bundle.kernel() {
+            Some(kernel) => kernel,
+            None => {
+                image::of_host().map_err(|e| e.or_hint("--annotation org.shimos.kernel=FILE"))?
+            }
+        };
+        let usual = network.is_none_or(Network::is_usual);
+        let warm = usual.then(|| self.slots().take(&record.id, &kernel, &cpus, memory));
+        if let Some(slot) = warm.flatten() {
+            record.partition.clone_from(&slot.name);
+            record.cid = slot.cid;
+            record.save()?;
+            let share = Share::of(&self.slots().place(&slot.name));
+            share.fill(bundle)?;
+            network.map_or(Ok(()), |network| network.take(&slot.name))?;
+            return Ok(share);
+        }
+        let share = Share::of(&record.directory());
+        share.make(false)?;
+        share.fill(bundle)?;
+        let wish = Wish {
+            name: &record.partition,
+            kernel: &kernel,
+            cpus,
+            among: settings.cpuset.as_deref(),
+            memory,
+            view: &share.view,
+            nets: network.map_or(Nets::None, Nets::Of),
+        };
+        let lock = record::lock_path(&self.root);
+        record.cid = partition::start(&wish, &record.directory(), &lock)?.cid;
+        record.save()?;
+        Ok(share)
+    }
+
+    fn slots(&self) -> Slots {
+        Slots::of(&self.root)
+    }
+
+    fn share(&self, record: &Record) -> Result<Share> {
+        let warm = self.slots().taken_by(&record.id)?;
+        Ok(Share::of(&match warm {
+            Some(slot) => self.slots().place(&slot.name),
+            None => record.directory(),
+        }))
     }
 
     fn shadow(&self, record: &Record, command: &str, outside: &Outside) -> Result<()> {
@@ -101,6 +168,8 @@ impl Runtime {
             .arg("--config")
             .arg(config_path(record));
         outside.words(&mut line);
+        line.args(["--preserve-fds", last_words::FILES]);
+        LastWords::give(&record.partition, &mut line)?;
         crun.run_with_ours(line.arg(&record.id))
     }
 
@@ -185,7 +254,7 @@ impl Runtime {
             (heard, _) => {
                 let killed = crun.run(crun.command("kill").args([id, signal]));
                 if heard.is_err() {
-                    partition::kill(&record)?;
+                    partition::kill(&record.partition)?;
                 }
                 killed.map(drop)
             }
@@ -206,8 +275,13 @@ impl Runtime {
 
     /// The shadow last: whoever sees it gone may reuse what it had.
     fn remove(&self, record: &Record) -> Result<()> {
-        partition::remove(record)?;
-        Share::of(&record.directory()).remove()?;
+        match self.slots().taken_by(&record.id)? {
+            Some(slot) => self.slots().give_back(&record.id, &slot)?,
+            None => {
+                partition::remove(&record.partition)?;
+                Share::of(&record.directory()).remove()?;
+            }
+        }
         let crun = Crun::of(record, self.systemd);
         if crun.state().is_some() {
             crun.run(crun.command("delete").arg("--force").arg(&record.id))?;
@@ -228,7 +302,7 @@ impl Runtime {
         let name = format!("exec-{}.json", std::process::id());
         let terminal = process["terminal"].as_bool() == Some(true);
         guest::clean(&mut process);
-        Share::of(&record.directory()).add(&name, &process)?;
+        self.share(&record)?.add(&name, &process)?;
         let size = terminal.then_some(USUAL_SIZE);
         ask(&record, &guest::exec(id, &name, size))?;
         let config = bundle::json(&config_path(&record))?;

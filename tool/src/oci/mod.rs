@@ -9,13 +9,17 @@ pub mod bundle;
 mod guest;
 pub mod init;
 mod initrd;
+mod last_words;
 pub mod life;
 mod network;
 mod partition;
+pub mod pool;
 pub mod proxy;
 pub mod record;
+pub mod settings;
 pub mod shadow;
 mod share;
+pub mod slot;
 
 /// The tag of the file system with all that the container sees of the host.
 const SHARE_TAG: &str = "shimos";

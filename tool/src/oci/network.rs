@@ -16,6 +16,7 @@ use crate::error::{Error, IoContext, Result};
 
 /// What our interfaces in the namespace are called, with a number.
 const OURS: &str = "shimos";
+const USUAL_MTU: u32 = 1500;
 
 /// The network of one container.
 #[derive(Debug)]
@@ -138,6 +139,22 @@ impl Network {
             text.push('\n');
         }
         text
+    }
+
+    /// Tell whether one spare interface does, which is as it comes.
+    pub fn is_usual(&self) -> bool {
+        matches!(self.links.as_slice(), [] | [Link { mtu: USUAL_MTU, .. }])
+    }
+
+    /// Have a spare interface of the host's namespace, instead of one that was made here.
+    pub fn take(&self, spare: &str) -> Result<()> {
+        if self.links.is_empty() {
+            return Ok(());
+        }
+        let namespace = self.namespace.to_string_lossy();
+        let mut ip = Command::new(IP);
+        ip.args(["link", "set", "dev", spare, "netns", &namespace]);
+        said(ip.args(["name", &format!("{OURS}0")])).map(drop)
     }
 
     /// Pass on what comes, from now on, both ways.
@@ -263,6 +280,10 @@ mod tests {
              link set dev net1 up\n\
              route add default via 10.88.0.1 dev eth0 metric 100\n"
         );
+        assert!(!network.is_usual());
+        let mut links: Vec<Link> = parsed(LINKS).unwrap();
+        links.truncate(2);
+        assert!(Network::found("/n".into(), links, Vec::new()).is_usual());
         assert!(parsed::<Route>("\n").unwrap().is_empty());
         assert!(parsed::<Route>("{").is_err());
     }

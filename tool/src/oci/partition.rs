@@ -1,4 +1,4 @@
-//! A container's partition: made by `shimos run`, gone by `shimos rm`.
+//! Partitions for containers: made by `shimos run`, gone by `shimos rm`.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -9,12 +9,10 @@ use std::time::Duration;
 
 use nix::fcntl::{Flock, FlockArg};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use serde_json::Value;
+use serde::Deserialize;
 
-use super::bundle::{Bundle, Cpus};
+use super::bundle::Cpus;
 use super::network::Network;
-use super::record::Record;
-use super::share::Share;
 use super::{CRUN, HELLO, IP, SHARE_TAG, initrd};
 use crate::abi::vsock;
 use crate::boot::image;
@@ -23,84 +21,132 @@ use crate::error::{Error, IoContext, Result};
 /// How long its init may take from when its kernel is up.
 const INIT: Duration = Duration::from_secs(30);
 
-/// Make and start it, and wait until its init listens; the record learns its address.
-pub fn start(
-    record: &mut Record,
-    bundle: &Bundle,
-    share: &Share,
-    network: Option<&Network>,
-) -> Result<()> {
-    let kernel = match bundle.kernel() {
-        Some(kernel) => kernel,
-        None => image::of_host().map_err(|e| e.or_hint("--annotation org.shimos.kernel=FILE"))?,
-    };
-    let (_, found) = image::open(&kernel)?;
-    let initrd = record.directory().join("initrd");
-    let programs: &[&str] = if network.is_some() {
-        &[CRUN, IP]
-    } else {
-        &[CRUN]
+/// A partition as `start` makes it.
+pub struct Wish<'a> {
+    pub name: &'a str,
+    pub kernel: &'a Path,
+    pub cpus: Cpus,
+    /// If they are a number: of which they are, as a list.
+    pub among: Option<&'a str>,
+    /// In bytes.
+    pub memory: u64,
+    /// What it sees of the host.
+    pub view: &'a Path,
+    pub nets: Nets<'a>,
+}
+
+/// The interfaces of a partition.
+pub enum Nets<'a> {
+    None,
+    /// One beside each that the container has.
+    Of(&'a Network),
+    /// One for whoever takes the partition; its name on the host.
+    Spare(&'a str),
+}
+
+/// A partition that listens.
+#[derive(Debug)]
+pub struct Up {
+    /// The address of its vsock.
+    pub cid: u32,
+    pub cpus: Vec<u32>,
+}
+
+/// What `shimos run --json` says of one, as far as it matters here.
+#[derive(Deserialize)]
+struct Started {
+    cpus: Vec<u32>,
+    devices: Vec<Device>,
+}
+
+#[derive(Deserialize)]
+struct Device {
+    #[serde(rename = "type")]
+    kind: String,
+    name: String,
+}
+
+/// Make and start one, and wait until its init listens. `directory` is for what it boots from,
+/// and one at a time takes CPUs and memory who holds the file `lock`. It is there after an
+/// error, too, if it was there at all.
+pub fn start(wish: &Wish, directory: &Path, lock: &Path) -> Result<Up> {
+    let initrd = directory.join("initrd");
+    let (_, found) = image::open(wish.kernel)?;
+    let programs: &[&str] = match wish.nets {
+        Nets::None => &[CRUN],
+        _ => &[CRUN, IP],
     };
     let archive = initrd::make(&found.version, programs)?;
     fs::write(&initrd, archive).or_fail(format_args!("cannot write {}", initrd.display()))?;
     let (listener, port) = vsock::listen_anywhere()
         .or_fail("cannot listen on AF_VSOCK")
         .map_err(|e| e.hint("modprobe vhost_vsock"))?;
-    let mut run = match network {
-        Some(network) => {
-            network.command(&std::env::current_exe().or_fail("cannot find this program")?)
-        }
-        None => shimos(),
-    };
-    run.arg("run")
-        .arg(&record.partition)
-        .arg("--kernel")
-        .arg(&kernel)
-        .arg("--initrd")
-        .arg(&initrd);
-    match bundle.cpus()? {
-        Cpus::These(list) => run.args(["--cpuset", &list]),
-        Cpus::Count(count) => run.args(["--cpus", &count.to_string()]),
-    };
-    run.args([
-        "--memory",
-        &format!("{}M", bundle.memory()?.div_ceil(1 << 20)),
-    ]);
-    run.arg("--cmdline").arg(format!("quiet {HELLO}{port}"));
-    run.arg("--fs")
-        .arg(format!("{},tag={SHARE_TAG}", share.view.display()));
-    run.args(["--vsock", "--json"]);
-    run.args(network.map(Network::options).unwrap_or_default());
+    let mut run = command(wish, &initrd, port)?;
     let started = {
-        // Two at once would choose the same CPUs.
-        let _one_at_a_time = lock(&record.lock_path())?;
+        let _one_at_a_time = exclusive(lock)?;
         output(&mut run)
     };
     let _ = fs::remove_file(&initrd);
-    record.cid = address(&started?).ok_or_else(|| Error::new("the partition has no vsock"))?;
-    record.save()?;
-    wait(&listener, record.cid)
+    let up = read(&started?)?;
+    wait(&listener, up.cid)?;
+    Ok(up)
+}
+
+fn command(wish: &Wish, initrd: &Path, port: u32) -> Result<Command> {
+    let mut run = match wish.nets {
+        Nets::Of(network) => {
+            network.command(&std::env::current_exe().or_fail("cannot find this program")?)
+        }
+        Nets::None | Nets::Spare(_) => shimos(),
+    };
+    run.arg("run").arg(wish.name);
+    run.arg("--kernel").arg(wish.kernel);
+    run.arg("--initrd").arg(initrd);
+    match &wish.cpus {
+        Cpus::These(list) => run.args(["--cpuset", list]),
+        Cpus::Count(count) => {
+            run.args(wish.among.map(|among| ["--among", among]).iter().flatten());
+            run.args(["--cpus", &count.to_string()])
+        }
+    };
+    run.args(["--memory", &format!("{}M", wish.memory.div_ceil(1 << 20))]);
+    run.arg("--cmdline").arg(format!("quiet {HELLO}{port}"));
+    run.arg("--fs")
+        .arg(format!("{},tag={SHARE_TAG}", wish.view.display()));
+    run.args(["--vsock", "--json"]);
+    match wish.nets {
+        Nets::None => {}
+        Nets::Of(network) => drop(run.args(network.options())),
+        Nets::Spare(name) => drop(run.args(["--net", &format!("p2p,name={name}")])),
+    }
+    Ok(run)
 }
 
 /// Kill it, if it runs, and remove it, if there is one.
-pub fn remove(record: &Record) -> Result<()> {
-    if !exists(record)? {
+pub fn remove(name: &str) -> Result<()> {
+    if !exists(name)? {
         return Ok(());
     }
-    output(shimos().args(["rm", "--force", &record.partition])).map(drop)
+    output(shimos().args(["rm", "--force", name])).map(drop)
 }
 
-fn exists(record: &Record) -> Result<bool> {
+fn exists(name: &str) -> Result<bool> {
     let names = output(shimos().args(["ls", "--quiet"]))?;
-    Ok(names.lines().any(|name| name == record.partition))
+    Ok(names.lines().any(|other| other == name))
+}
+
+/// Tell whether its kernel runs.
+pub fn runs(name: &str) -> bool {
+    let state = fs::read_to_string(format!("/sys/class/shimos/{name}/state"));
+    state.is_ok_and(|state| state.trim() == "running")
 }
 
 /// Kill its kernel, if there is one.
-pub fn kill(record: &Record) -> Result<()> {
-    if !exists(record)? {
+pub fn kill(name: &str) -> Result<()> {
+    if !exists(name)? {
         return Ok(());
     }
-    output(shimos().args(["kill", &record.partition])).map(drop)
+    output(shimos().args(["kill", name])).map(drop)
 }
 
 fn shimos() -> Command {
@@ -129,7 +175,8 @@ fn output(command: &mut Command) -> Result<String> {
     })
 }
 
-fn lock(path: &Path) -> Result<Flock<fs::File>> {
+/// Wait until nobody else has the file.
+pub fn exclusive(path: &Path) -> Result<Flock<fs::File>> {
     let what = format!("cannot lock {}", path.display());
     let file = fs::File::options()
         .create(true)
@@ -140,18 +187,15 @@ fn lock(path: &Path) -> Result<Flock<fs::File>> {
         .map_err(|(_, e)| Error::new(format!("{what}: {}", e.desc())))
 }
 
-/// Find the vsock's address in what `run --json` says.
-fn address(json: &str) -> Option<u32> {
-    let all: Value = serde_json::from_str(json).ok()?;
-    let devices = all.get("devices")?.as_array()?;
-    let is_vsock = |device: &&Value| device.get("type").and_then(Value::as_str) == Some("vsock");
-    devices
-        .iter()
-        .find(is_vsock)?
-        .get("name")?
-        .as_str()?
-        .parse()
-        .ok()
+fn read(json: &str) -> Result<Up> {
+    let started: Started = serde_json::from_str(json)
+        .map_err(|e| Error::new(format!("`shimos run` says what makes no sense: {e}")))?;
+    let vsock = started.devices.iter().find(|device| device.kind == "vsock");
+    let cid = vsock.and_then(|device| device.name.parse().ok());
+    Ok(Up {
+        cid: cid.ok_or_else(|| Error::new("the partition has no vsock"))?,
+        cpus: started.cpus,
+    })
 }
 
 fn wait(listener: &impl AsFd, cid: u32) -> Result<()> {
@@ -177,9 +221,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_it_listens() {
-        let json = r#"{"name": "a", "devices": [{"type": "fs", "name": "shimos"}, {"type": "vsock", "name": "3"}]}"#;
-        assert_eq!(address(json), Some(3));
-        assert_eq!(address(r#"{"devices": []}"#), None);
+    fn what_has_been_started() {
+        let up = read(
+            r#"{"name": "a", "cpus": [2, 3], "devices": [
+                {"type": "fs", "name": "shimos"}, {"type": "vsock", "name": "3"}]}"#,
+        );
+        let up = up.unwrap();
+        assert_eq!((up.cid, up.cpus), (3, vec![2, 3]));
+        assert!(read(r#"{"cpus": [], "devices": []}"#).is_err());
+        assert!(read("").is_err());
+    }
+
+    #[test]
+    fn how_it_is_started() {
+        let wish = |cpus, nets| Wish {
+            name: "warm-1",
+            kernel: Path::new("/k"),
+            cpus,
+            among: Some("2-7"),
+            memory: 300 << 20,
+            view: Path::new("/v"),
+            nets,
+        };
+        let words = |wish: &Wish| {
+            let command = command(wish, Path::new("/i"), 7).unwrap();
+            let words = command.get_args().map(|word| word.to_string_lossy());
+            words.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(
+            words(&wish(Cpus::Count(2), Nets::Spare("warm-1"))),
+            "run warm-1 --kernel /k --initrd /i --among 2-7 --cpus 2 --memory 300M \
+             --cmdline quiet shimos_oci.hello=7 --fs /v,tag=shimos --vsock --json --net p2p,name=warm-1"
+        );
+        let these = words(&wish(Cpus::These("2".into()), Nets::None));
+        assert!(these.contains("--cpuset 2 --memory"), "{these}");
     }
 }

@@ -104,15 +104,15 @@ impl Record {
         self.root.join(&self.id)
     }
 
-    /// Return what is held by one at a time that takes CPUs and memory.
-    pub fn lock_path(&self) -> PathBuf {
-        self.root.join(".lock")
-    }
-
     /// Return where the host's crun remembers its containers.
     pub fn crun_root(&self) -> PathBuf {
         self.root.join(CRUN)
     }
+}
+
+/// Return what is held by one at a time that takes CPUs and memory.
+pub fn lock_path(root: &Path) -> PathBuf {
+    root.join(".lock")
 }
 
 fn check_id(id: &str) -> Result<()> {

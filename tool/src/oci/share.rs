@@ -29,9 +29,31 @@ impl Share {
         }
     }
 
-    /// Make it. What is half made `remove` takes away.
-    pub fn make(&self, bundle: &Bundle) -> Result<()> {
-        self.mount().or_fail("cannot mount the container's share")?;
+    /// Make it, with nothing in it. If it is mounted in a partition already when it gets that,
+    /// it is `followed`: virtiofsd, in a mount namespace of its own, sees what comes. What is half
+    /// made `remove` takes away.
+    pub fn make(&self, followed: bool) -> Result<()> {
+        self.mount(followed)
+            .or_fail("cannot mount the container's share")
+    }
+
+    fn mount(&self, followed: bool) -> io::Result<()> {
+        for place in [&self.own, &self.view] {
+            fs::create_dir(place)?;
+        }
+        mount::file_system("tmpfs", "shimos-oci", &self.own, "mode=755")?;
+        mount::make_private(&self.own)?;
+        fs::create_dir(self.own.join(BINDS))?;
+        mount::bind(&self.own, &self.view, false)?;
+        mount::make_private(&self.view)?;
+        if followed {
+            mount::make_shared(&self.view)?;
+        }
+        mount::make_read_only(&self.view)
+    }
+
+    /// Add what the container has of the host.
+    pub fn fill(&self, bundle: &Bundle) -> Result<()> {
         self.bind(&bundle.root, ROOT, true)?;
         for bind in bundle.binds() {
             warn_of_sockets(&bind.source);
@@ -44,18 +66,6 @@ impl Share {
         Ok(())
     }
 
-    fn mount(&self) -> io::Result<()> {
-        for place in [&self.own, &self.view] {
-            fs::create_dir(place)?;
-        }
-        mount::file_system("tmpfs", "shimos-oci", &self.own, "mode=755")?;
-        mount::make_private(&self.own)?;
-        fs::create_dir(self.own.join(BINDS))?;
-        mount::bind(&self.own, &self.view, false)?;
-        mount::make_private(&self.view)?;
-        mount::make_read_only(&self.view)
-    }
-
     fn bind(&self, source: &Path, name: &str, recursive: bool) -> Result<()> {
         let what = format!("cannot share '{}' with the container", source.display());
         let at = self.own.join(name);
@@ -65,9 +75,10 @@ impl Share {
             Err(e) => Err(e),
         };
         made.or_fail(&what)?;
-        let at = self.view.join(name);
+        // Whoever follows the view shall not follow the source.
         mount::bind(source, &at, recursive).or_fail(&what)?;
-        mount::make_private(&at).or_fail(&what)
+        mount::make_private(&at).or_fail(&what)?;
+        mount::shift(&at, &self.view.join(name)).or_fail(&what)
     }
 
     /// Add a file of JSON that there is not yet.

@@ -1,9 +1,9 @@
 //! Where memory is.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A piece of physical memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
     pub start: u64,
     pub size: u64,

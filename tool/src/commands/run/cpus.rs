@@ -19,6 +19,8 @@ pub enum Cpus {
     List(Vec<u32>),
     /// So many, whichever are best.
     Count(u32),
+    /// So many of these.
+    Among(u32, Vec<u32>),
 }
 
 /// Return the CPUs' numbers, those of `Count` chosen by what the host has free.
@@ -37,9 +39,10 @@ pub fn choose(
     if let Some(node) = node {
         check_node(root, node, cpus)?;
     }
-    let wanted = match cpus {
+    let (wanted, among) = match cpus {
         Cpus::List(list) => return Ok(list.clone()),
-        Cpus::Count(wanted) => *wanted as usize,
+        Cpus::Count(wanted) => (*wanted as usize, None),
+        Cpus::Among(wanted, list) => (*wanted as usize, Some(list)),
     };
     let list = partition::all(device).or_refuse("cannot list the partitions")?;
     let shared: Vec<u32> = list
@@ -49,6 +52,7 @@ pub fn choose(
         .collect();
     let mut cores = free_cores(root, &shared);
     cores.retain(|core| node.is_none_or(|node| core.node == node));
+    cores.retain(|core| among.is_none_or(|list| core.cpus.iter().all(|cpu| list.contains(cpu))));
     let mut nodes: BTreeMap<u32, Vec<&Core>> = BTreeMap::new();
     for core in &cores {
         nodes.entry(core.node).or_default().push(core);
@@ -65,7 +69,13 @@ pub fn choose(
     places
         .chain(std::iter::once(&all))
         .find_map(|cores| neighbours(cores, wanted))
-        .ok_or_else(|| too_many(&cores, wanted, node))
+        .ok_or_else(|| {
+            let node = node.map_or(String::new(), |node| format!(" of node {node}"));
+            let among = among.map_or(String::new(), |list| {
+                format!(" among {}", cpulist::named(list))
+            });
+            too_many(&cores, wanted, &format!("{node}{among}"))
+        })
 }
 
 /// Return the CPUs that a partition of `own` may get later, to have `most` of them.
@@ -176,16 +186,15 @@ fn neighbours(cores: &[&Core], wanted: usize) -> Option<Vec<u32>> {
     })
 }
 
-fn too_many(cores: &[Core], wanted: usize, node: Option<u32>) -> Error {
+fn too_many(cores: &[Core], wanted: usize, place: &str) -> Error {
     let free: Vec<u32> = {
         let mut free: Vec<u32> = cores.iter().flat_map(|core| core.cpus.clone()).collect();
         free.sort_unstable();
         free
     };
     let what = format!(
-        "cannot take {wanted} CPU{}{}",
+        "cannot take {wanted} CPU{}{place}",
         if wanted == 1 { "" } else { "s" },
-        node.map_or(String::new(), |node| format!(" of node {node}"))
     );
     if free.is_empty() {
         return Error::new(format!("{what}: the host has none to spare"))
@@ -319,6 +328,20 @@ mod tests {
         assert!(of(4).is_err());
         fs::remove_file(root.path().join("sys/devices/system/cpu/cpu3/online")).unwrap();
         assert_eq!(of(2), Ok(vec![1, 2]), "one that cannot go offline");
+    }
+
+    #[test]
+    fn among_some() {
+        let root = machine(&PAIRS);
+        let of = |count, list: &[u32]| {
+            let cpus = Cpus::Among(count, list.into());
+            choose(root.path(), &Fake::default(), &cpus, 1, None)
+        };
+        assert_eq!(of(2, &[1, 5, 3]), Ok(vec![1, 5]), "whole cores only");
+        assert_eq!(
+            of(4, &[1, 5, 3]).unwrap_err().to_string(),
+            "cannot take 4 CPUs among CPUs 1,5,3: the host has 2 to spare, CPUs 1,5"
+        );
     }
 
     #[test]

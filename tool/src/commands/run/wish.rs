@@ -142,7 +142,11 @@ pub fn kind(args: &cli::Run, file: &Config) -> Kind {
 /// The CPUs to take, from the command line or the file.
 fn own_cpus(args: &cli::Run, file: &Config) -> Result<Option<Cpus>> {
     let given = args.cpuset.as_ref().map(|list| Cpus::List(list.0.clone()));
-    if let Some(cpus) = given.or(args.cpus.map(Cpus::Count)) {
+    let count = args.cpus.map(|count| match &args.among {
+        Some(list) => Cpus::Among(count, list.0.clone()),
+        None => Cpus::Count(count),
+    });
+    if let Some(cpus) = given.or(count) {
         return Ok(Some(cpus));
     }
     match &file.cpuset {
