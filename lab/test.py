@@ -1,7 +1,7 @@
 """``./test``: quick checks of every part, then the tests, on emulated machines.
 
-./test                     every quick check, and every test at least once
-./test --all               all repetitions, too, machines that boot cold, and all kernels' code under lockdep
+./test                     every quick check, and every test that is not rare
+./test --all               rare ones and all repetitions, too, machines that boot cold, and all kernels' code under lockdep
 ./test --touched [REV]     what the changes since REV (HEAD) can have broken
 ./test -k panic            tests by name; and all else that pytest understands
 ./test tests/system/test_life.py

@@ -1,7 +1,8 @@
-"""How much of a test runs: ``./test`` runs every test, ``./test --all`` all repetitions, too.
+"""How much of a test runs: ``./test`` runs what is not rare, ``./test --all`` everything, with all repetitions.
 
 A loop asks ``rounds()`` for its length.  Of a parametrized test, parameters that say the same
-of another kernel or machine carry ``REPETITION``; at least one of each test must not.
+of another kernel or machine carry ``REPETITION``; at least one of each test must not, unless the
+whole test is ``rare``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ import pytest
 
 from lab.tier import everything
 
-__all__ = ["REPETITION", "everything", "on_machines", "rounds"]
+__all__ = ["REPETITION", "everything", "on_machines", "rare", "rounds"]
 
 #: Mark of a parameter that only ``./test --all`` runs: pytest.param(..., marks=REPETITION).
 REPETITION = pytest.mark.repetition
+
+
+def rare(why: str) -> pytest.MarkDecorator:
+    """Return the mark of a whole test that only ``./test --all`` runs: it is long, and ``why`` it can wait."""
+    return pytest.mark.repetition(why)
 
 
 def rounds(everyone: int, few: int) -> int:

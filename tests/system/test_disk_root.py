@@ -10,6 +10,7 @@ from lab.partition_root import partition_root
 from lab.stage.devices import device
 from lab.stage.disks import inside, start_with
 from lab.stage.partitions import Resources, refused, remove, show, wait_state, wait_value
+from tests.support.tiers import rare
 
 #: Seconds for systemd in an emulated machine that has other work too.
 BOOT = 240.0
@@ -56,6 +57,7 @@ def test_debian(fresh_machine: Machine) -> None:
 
 
 @pytest.mark.machine(partitions=["6.1"], disks=[Disk("tools", partition_root), Disk("data", "64M")])
+@rare("the same root as before, on another kernel")
 def test_older_kernel(fresh_machine: Machine) -> None:
     """Debian 12's kernel on the same disks; what it wrote is there after its reboot and for the host."""
     disk, tools = fresh_machine.disk("data"), fresh_machine.disk("tools")

@@ -13,6 +13,7 @@ from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start, wait_state
 from tests.support import mutants
 from tests.support.mutants import Mutation
+from tests.support.tiers import rare
 from tests.system import test_owner
 
 #: CPUs take no INIT while the parameter is set, as in VMX operation.
@@ -37,6 +38,7 @@ def console_output(machine: Machine, name: str) -> str:
 
 
 @pytest.mark.machine(partitions=["6.1"])
+@rare("the next test has such a partition, too")
 def test_cpus_that_do_not_stop(fresh_machine: Machine) -> None:
     """Said, kept and shown as stuck; its agent has stopped it by an NMI; killed again when it can be."""
     machine = fresh_machine
@@ -96,6 +98,7 @@ def test_owner_that_does_not_stop(fresh_machine: Machine) -> None:
 
 
 @pytest.mark.machine(partitions=["6.1"])
+@rare("needs modules of its own")
 def test_lost_doorbells(fresh_machine: Machine) -> None:
     """No doorbell of the agent arrives: the host sees readiness and end all the same."""
     machine = fresh_machine

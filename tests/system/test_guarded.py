@@ -12,7 +12,7 @@ from lab.partition import PartitionConsole
 from lab.stage.canary import canary, insmod_canary
 from lab.stage.disks import stock_module
 from lab.stage.partitions import Resources, initrd_with, refused, remove, run_command, show, start, wait_state
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, rare, rounds
 
 pytestmark = pytest.mark.machine(one_thread=True)
 
@@ -117,6 +117,7 @@ def test_triple_fault(machine: Machine) -> None:
     assert "triple fault" in machine.dmesg()
 
 
+@rare("test_triple_fault has one of them")
 def test_triple_faults_again(machine: Machine) -> None:
     """As soon as it has booted, again and again, beside another partition."""
     before = Resources(machine)

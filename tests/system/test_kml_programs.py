@@ -36,7 +36,7 @@ http {{ access_log off; sendfile {sendfile}; server {{ listen 127.0.0.1:8080; ro
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Choose the machines for each test: Python's own tests take long and run on one only."""
     both = metafunc.function.__name__ != "test_python"
-    tiers.on_machines(metafunc, ["6.12", "6.1"] if both else ["6.12"], {"6.1": ["test_bash"]})
+    tiers.on_machines(metafunc, ["6.12", "6.1"] if both else ["6.12"], {})
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +75,10 @@ def test_sqlite(machine: Machine) -> None:
     sqlite(machine)
 
 
-#: Two kinds say most of what all four do.
+#: Threads and signals are in the tests of bash and redis, too.
 @pytest.mark.parametrize(
     "of",
-    ["files", "threads and signals", *(pytest.param(of, marks=tiers.REPETITION) for of in ("sockets", "processes"))],
+    ["files", *(pytest.param(of, marks=tiers.REPETITION) for of in ("threads and signals", "sockets", "processes"))],
 )
 def test_python(machine: Machine, of: str) -> None:
     """Each of its tests ends as in user mode, and none of them fails."""

@@ -15,7 +15,7 @@ from lab.stage import kml, kml_load
 from lab.stage.kml import TRUSTED
 from tests.support import tiers
 from tests.support.kml_machines import make_machine  # noqa: F401  the fixture of this file
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, rare, rounds
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -41,6 +41,7 @@ def storms(machine: Machine) -> None:
         kml.assert_clean(machine)
 
 
+@rare("shows that another test can fail")
 def test_nmi_test_can_fail() -> None:
     """Without what NMIs do for interrupted stubs, the same storm is the end."""
     progress.quiet()

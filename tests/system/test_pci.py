@@ -317,6 +317,8 @@ def test_translating_iommu() -> None:
     with Machine(cmdline="intel_iommu=on", pci=devices, extra=iommu) as machine:
         pci_refused(machine, [SLOW_DISK], "IOMMU", "iommu=pt")
         machine.assert_dmesg_clean()
+    if not everything():
+        return  # test_confined.py has what comes now, with remapping
     with Machine(cmdline="intel_iommu=on iommu=pt", pci=devices, extra=iommu) as machine:
         for word, confined in (("", True), (",unsafe", False)):
             data = fill(machine, disk_of(machine, SLOW_DISK), 4)

@@ -11,7 +11,7 @@ import pytest
 from lab.build import RT_ACTIVATIONS, RT_SECONDS
 from lab.machine import Machine
 from lab.stage import rt
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, everything, rare, rounds
 from tests.system.test_layer import assert_balanced, counts, do, leave, load, said
 
 IMAGES = "/usr/lib/shimos-test"
@@ -120,6 +120,7 @@ def test_floating_point(machine: Machine) -> None:
 
 
 @pytest.mark.machine(load=False, one_thread=True, extra=("-cpu", "max,-erms,-fsrm,-xsave"))
+@rare("concerns processors that few have")
 def test_floating_point_of_older_processors(fresh_machine: Machine) -> None:
     """They have neither XSAVE nor AVX."""
     floats(fresh_machine, "without")
@@ -238,7 +239,8 @@ def test_budget(fresh_machine: Machine) -> None:
     )
     alone = loops(machine, rounds(2, 1))
     got = {}
-    for name, seconds in (("endless", rounds(4, 1)), ("past", 1), ("often", 2)):
+    # by default the one that spends the most
+    for name, seconds in (("endless", rounds(4, 1)), *((("past", 1), ("often", 2)) if everything() else ())):
         with beside(machine, f"busy-{name}", 0, BUDGET):
             got[name] = loops(machine, seconds) / alone
             end = state(machine, 0)

@@ -11,12 +11,14 @@ from lab.build import RT_ACTIVATIONS
 from lab.machine import Machine
 from lab.stage.partitions import Resources, remove, wait_state
 from lab.stage.rt import UNTIL_END, WORK, busy, rt_command, vcpus
+from tests.support.tiers import rare
 
 #: Its clock goes by instructions; nothing of what it says is the computer's doing.
 pytestmark = pytest.mark.machine(kernel="6.12-rt", partitions=(), cpus=1, icount=True)
 
 
 @pytest.mark.parametrize("more", ["", "--protected"])
+@rare("needs modules and a template for one more kernel")
 def test_a_kernel_for_real_time(machine: Machine, more: str) -> None:
     """It is a host like the others: nothing is late, nothing sleeps where it may not, and the layer goes again."""
     assert "PREEMPT_RT" in machine.run("uname -v").output

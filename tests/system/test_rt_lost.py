@@ -13,7 +13,7 @@ from lab.stage import rt
 from lab.stage.partitions import refused
 from lab.stage.rt import rt_command, vcpus
 from lab.stage.rt_lost import COUNT, MOST, PAST, STATE, TIMERS, lose, shared_page, words
-from tests.support.tiers import REPETITION
+from tests.support.tiers import REPETITION, rare
 from tests.system.test_rt_moves import counted
 
 #: Its only CPU is lost, so nobody is there any more but the program; time jumps to its deadlines, whatever the computer does.
@@ -28,6 +28,7 @@ def lateness(machine: Machine) -> dict[str, Any]:
 
 
 @alone
+@rare("the next test has the same beside a CPU that is left")
 def test_the_only_one(fresh_machine: Machine) -> None:
     """The program has its deadlines as before, none of them missed or late, though there is no Linux any more."""
     machine = fresh_machine

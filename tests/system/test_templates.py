@@ -16,7 +16,7 @@ from lab.machine import Machine
 from lab.paths import SRC
 from lab.shell import ShellError
 from lab.stage.partitions import remove, show, start
-from tests.support.tiers import REPETITION
+from tests.support.tiers import REPETITION, rare
 
 #: Files of the machine's root and of a kernel's disk, whose sums tell whether somebody was there.
 _SUMS = "md5sum /usr/bin/bash /etc/hostname /boot/vmlinuz-* /usr/lib/modules/*/modules.dep"
@@ -90,6 +90,7 @@ def two_partitions(machine: Machine) -> None:
 
 
 @pytest.mark.machine(stage=two_partitions)
+@rare("other tests' stages are such machines")
 def test_partitions_that_ran_when_the_machine_was_frozen(fresh_machine: Machine) -> None:
     """They go on in the clone: consoles, packets, ends, restarts."""
     for name, flavour in (("web", "6.1"), ("db", "6.12")):

@@ -19,7 +19,7 @@ from lab.stage.partitions import (
     wait_state,
     wait_value,
 )
-from tests.support.tiers import REPETITION
+from tests.support.tiers import REPETITION, rare
 
 
 def test_lists(machine: Machine) -> None:
@@ -188,6 +188,7 @@ exec busybox sleep 1000
 """
 
 
+@rare("concerns an option that only the lab sets")
 def test_only_the_lab_starts_a_kernel_without_timer_again(machine: Machine) -> None:
     """Anywhere else it is a failure, shown when it is seen."""
     usual = start(machine).seconds
@@ -275,6 +276,7 @@ def test_dump_opens_in_drgn(machine: Machine) -> None:
     remove(machine)
 
 
+@rare("which CPUs these are the unit tests show")
 def test_threads_of_one_core_are_warned_about() -> None:
     """Half a core given away: a warning, not a refusal."""
     with Machine(extra=("-smp", "4,sockets=1,cores=2,threads=2")) as machine:

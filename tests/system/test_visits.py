@@ -8,7 +8,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.rt import UNTIL_END, busy
-from tests.support.tiers import rounds
+from tests.support.tiers import rare, rounds
 from tests.system.test_layer import LOAD, assert_balanced, counts, do, launch, load
 
 pytestmark = pytest.mark.machine(one_thread=True, load=False)
@@ -50,6 +50,7 @@ def test_cpus_wander(machine: Machine) -> None:
 
 
 @pytest.mark.machine(kernel="6.1", partitions=["6.1"], one_thread=True, load=False)
+@rare("test_layer.py has the layer under it")
 def test_older_kernel(fresh_machine: Machine) -> None:
     wander(fresh_machine, rounds(200, 8))
 

@@ -7,16 +7,19 @@ import pytest
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start
 from tests.support.machines import ON_ARM64, RT_ON_ARM64
+from tests.support.tiers import everything
 from tests.system.test_hostile import bad_partition, test_hang_with_interrupts_off
-from tests.system.test_life import test_host_cannot_take_a_lent_cpu, test_killed_while_booting, test_rounds_of_every_end
+from tests.system.test_life import test_host_cannot_take_a_lent_cpu, test_rounds_of_every_end
 
 #: What must be so on each architecture: these tests are collected here, too.
 __all__ = [
     "test_hang_with_interrupts_off",
     "test_host_cannot_take_a_lent_cpu",
-    "test_killed_while_booting",
     "test_rounds_of_every_end",
 ]
+
+if everything():
+    from tests.system.test_life import test_killed_while_booting  # noqa: F401  # to be collected
 
 pytestmark = pytest.mark.machine(**ON_ARM64)
 

@@ -12,7 +12,7 @@ from lab.stage.lan import bridge, ip4, ip6
 from lab.stage.partitions import Resources, initrd_with, remove, start
 from lab.stage.traffic import Shell, area, assert_correct, ikc, kernels, send_all
 from tests.support.machines import ON_ARM64
-from tests.support.tiers import rounds
+from tests.support.tiers import rare, rounds
 
 LARGE = "6.12-16k"
 KIB, MIB = 1 << 10, 1 << 20
@@ -75,6 +75,7 @@ def test_disk(machine: Machine) -> None:
     check_disk(machine, LARGE)
 
 
+@rare("test_disk has the same memory of kernels with other pages")
 def test_network(machine: Machine) -> None:
     """The host and two partitions on a bridge, pages of both sizes: every byte arrives."""
     with bridge(machine) as lan:
