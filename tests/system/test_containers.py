@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -38,7 +39,7 @@ class Podman:
     def line(self, command: str, *words: str) -> str:
         """Return a command line."""
         more = [self._make] if command in ("run", "create") else []
-        alone = ["--network none"] if more and not any("--network" in word for word in words) else []
+        alone = ["--network none"] if more and not any("--network" in word or "--pod" in word for word in words) else []
         return " ".join([self._command, command, *more, *alone, *words])
 
     def output(self, command: str, *words: str) -> str:
@@ -70,6 +71,8 @@ def podman(machine: Machine, flavour: str) -> Iterator[Podman]:
     yield Podman(machine, "shimos", flavour)
     machine.run("while pgrep -f '^shimos serve' || pgrep -x virtiofsd; do sleep 0.05; done")
     assert machine.run(f"grep -c {ROOT} /proc/mounts; ls {ROOT}", check=False).output.split() == ["0"]
+    # the partitions' small root is kept, in memory
+    machine.run(f"rm -rf {ROOT}/.initrd")
     before.assert_back()
     machine.assert_dmesg_clean()
 
@@ -107,6 +110,10 @@ def a_container(containers: Podman, version: str) -> None:
     # its programs are not the host's
     assert machine.run("pgrep -x sleep", check=False).status != 0
     assert len(containers.output("top c").splitlines()) >= 1
+    assert containers.output(run, "cat /sys/fs/cgroup/memory.max") == "max"
+    containers.output("update --memory 64m c")
+    assert containers.output(run, "cat /sys/fs/cgroup/memory.max") == str(64 << 20)
+    refused(machine, containers.line("update --cpus 2 c"), "whole CPUs of its own")
     containers.output("pause c")
     assert json.loads(machine.run("shimos-oci list -f json").output)[0]["status"] == "paused"
     containers.output("unpause c")
@@ -218,6 +225,54 @@ def test_pool(machine: Machine) -> None:
         assert machine.run("shimos ls --quiet").output == ""
         assert machine.online_cpus() == online
         machine.run("rm -rf /etc/shimos/oci.toml /run/shimos-oci/.pool /tmp/volume /tmp/keep*")
+
+
+def test_pod(machine: Machine) -> None:
+    """Several containers on one kernel: they share network, host name and memory, and each has files of its own."""
+    with podman(machine, "6.12") as containers:
+        infra = "--infra-image busybox --infra-command 'sleep 10000'"
+        containers.output(f"pod create --name p --network none --hostname together {infra}")
+        containers.output("run", "-d --pod p --name c busybox httpd -f -p 80 -h /etc")
+        assert machine.run("shimos ls --quiet").lines == machine.run("shimos ls --quiet | sort -u").lines
+        assert len(machine.run("shimos ls --quiet").lines) == 1
+        containers.output("exec c sh -c 'echo of all >/dev/shm/file; echo of one >/file'")
+        get = "until wget -q -O - http://127.0.0.1/passwd; do sleep 0.1; done; hostname; cat /dev/shm/file; ls /file"
+        result = machine.run(containers.line("run", f"--rm --pod p busybox sh -c '{get}'"), check=False, timeout=120)
+        passwd, host, file, *more = result.lines
+        assert (passwd, host, file) == ("root:x:0:0:root:/:/bin/sh", "together", "of all"), result.output
+        assert "No such file" in more[0] and result.status == 1
+        # the one that has ended is gone there, too
+        names = (
+            f"shimos exec $(shimos ls --quiet) -- crun list -q </dev/null; ls {ROOT}/*/share | grep -c '^[0-9a-f]*$'"
+        )
+        assert len(machine.run(names).lines) == 3
+        containers.output("pod rm -f -t 0 p")
+        assert machine.run("shimos ls --quiet").output == ""
+
+
+def test_killed_while_it_is_made(machine: Machine) -> None:
+    """`create` killed at any moment leaves nothing that `delete` does not take away."""
+    with podman(machine, "6.12"):
+        machine.run("mkdir -p /tmp/b/rootfs/bin && cp /bin/busybox /tmp/b/rootfs/bin/ && cd /tmp/b && crun spec")
+        resources = f'"org.shimos.kernel": "{machine.vmlinux("6.12")}", "org.shimos.memory": "288M"'
+        change = f's/"terminal": true/"terminal": false/; s|"ociVersion"|"annotations": {{{resources}}}, &|'
+        machine.run(f"sed -i '{change}' /tmp/b/config.json")
+        online, chance = machine.online_cpus(), random.Random(20)
+        for _ in range(rounds(40, 4)):
+            # The moments are the test's subject, not a wait for an event.
+            create = f"shimos-oci create --bundle /tmp/b c >/tmp/create 2>&1 & sleep {chance.uniform(0, 5):.2f}"
+            machine.run(f"{create}; kill -9 $!; wait; shimos-oci delete --force c", timeout=120)
+            machine.run('while [ "$(shimos ls --quiet)" ]; do sleep 0.05; done')
+            assert machine.run("shimos-oci list --quiet").output == ""
+            assert machine.online_cpus() == online
+        # and one more, to its end
+        machine.run('sed -i \'s/"sh"/"true"/\' /tmp/b/config.json')
+        machine.run("shimos-oci create --bundle /tmp/b c </dev/null >/tmp/create", timeout=120)
+        refused(machine, "shimos-oci create --bundle /tmp/b c", "a container 'c' exists already", "delete c")
+        machine.run("shimos-oci start c; until shimos-oci state c | grep stopped; do sleep 0.1; done", timeout=60)
+        refused(machine, "shimos-oci kill c", "container 'c' is stopped, not created or running")
+        refused(machine, "shimos-oci start c", "stopped")
+        machine.run("shimos-oci delete c && rm -rf /tmp/b /tmp/create")
 
 
 def test_refusals(machine: Machine) -> None:

@@ -29,7 +29,7 @@ pub use platform::*;
 pub use raw::*;
 pub use resize::*;
 pub use shared::*;
-pub use signals::{catch_signals, default_signals, pending_signal, take_signal};
+pub use signals::{catch_signals, default_signals, end_with_us, pending_signal, take_signal};
 
 #[cfg(test)]
 mod layout_check;

@@ -3,9 +3,14 @@
 //! The handlers are installed without `SA_RESTART`: a blocking call returns
 //! `EINTR`, and whoever made it asks `pending_signal()`.
 
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use nix::unistd::Pid;
 
 static PENDING: AtomicI32 = AtomicI32::new(0);
 
@@ -49,6 +54,21 @@ pub fn default_signals() {
         // SAFETY: there is no handler any more.
         let _ = unsafe { sigaction(signal, &action) };
     }
+}
+
+/// Let a program that is about to start get SIGTERM when this process ends, however it does.
+pub fn end_with_us(command: &mut Command) {
+    let us = Pid::this();
+    let ask = move || {
+        set_pdeathsig(Signal::SIGTERM)?;
+        // It may have ended meanwhile.
+        match Pid::parent() == us {
+            true => Ok(()),
+            false => Err(io::Error::from(io::ErrorKind::Interrupted)),
+        }
+    };
+    // SAFETY: it makes system calls only.
+    unsafe { command.pre_exec(ask) };
 }
 
 /// Return the first signal that arrived, if any, and forget it: it was for somebody else.

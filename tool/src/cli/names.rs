@@ -7,6 +7,7 @@ use std::path::Path;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 
 use crate::ikc::view::View;
+use crate::oci::settings;
 use crate::units::name::HOST;
 
 /// Complete to partitions of this host.
@@ -15,11 +16,12 @@ pub fn partitions() -> ArgValueCandidates {
 }
 
 /// Complete to partitions of this host, and those that have a file which `start` can make
-/// them from.
+/// them from. That of containers is for another purpose.
 pub fn startable() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let mut names = entries(Path::new("/sys/class/shimos"));
         names.extend(described(Path::new("/etc/shimos")));
+        names.retain(|name| !Path::new(settings::FILE).ends_with(format!("{name}.toml")));
         candidates(names)
     })
 }

@@ -108,6 +108,14 @@ pub enum OciCommand {
         /// The container
         id: String,
     },
+    /// Change its limits of memory and processes
+    Update {
+        /// File with `linux.resources` as JSON
+        #[arg(short, long, value_name = "FILE")]
+        resources: PathBuf,
+        /// The container
+        id: String,
+    },
     /// List all containers
     List {
         /// Print JSON

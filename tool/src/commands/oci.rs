@@ -47,6 +47,7 @@ fn dispatch(oci: &Oci) -> Result<()> {
         Command::Ps { format, id } => output::line(runtime.ps(id, format)?.trim_end()),
         Command::Pause { id } => runtime.pause(id, true),
         Command::Resume { id } => runtime.pause(id, false),
+        Command::Update { resources, id } => runtime.update(id, bundle::json(resources)?),
         Command::List { format, quiet } => list(&runtime.list(), format, *quiet),
         Command::Features => output::line(shadow::features()?.trim_end()),
         Command::Proxy {

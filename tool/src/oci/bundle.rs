@@ -141,6 +141,26 @@ impl Bundle {
         self.annotation("kernel").map(kernel_file)
     }
 
+    /// Return the process whose namespaces it shares, if there is one: with that it shares a
+    /// kernel, too.
+    pub fn joins(&self) -> Result<Option<i64>> {
+        let mut all = list(self.config.pointer("/linux/namespaces")).iter();
+        let found = all.find_map(|namespace| {
+            let kind = namespace.get("type")?.as_str()?;
+            let path = namespace.get("path")?.as_str()?;
+            Some((kind, path, owner(path)))
+        });
+        match found {
+            None => Ok(None),
+            Some((_, _, Some(pid))) => Ok(Some(pid)),
+            // Prepared by who sets up networks.
+            Some(("network", _, None)) => Ok(None),
+            Some((kind, path, None)) => Err(Error::new(format!(
+                "the {kind} namespace '{path}' cannot be joined: whose it is cannot be seen"
+            ))),
+        }
+    }
+
     /// Return its network namespace, if it is one that others have prepared.
     pub fn network(&self) -> Option<PathBuf> {
         let namespaces = list(self.config.pointer("/linux/namespaces"));
@@ -205,6 +225,12 @@ pub fn is_shm(mount: &Value) -> bool {
     mount.get("destination").and_then(Value::as_str) == Some("/dev/shm")
 }
 
+/// Whose namespace it is: `/proc/PID/ns/…`.
+fn owner(path: &str) -> Option<i64> {
+    let (pid, _) = path.strip_prefix("/proc/")?.split_once("/ns/")?;
+    pid.parse().ok()
+}
+
 fn list(value: Option<&Value>) -> &[Value] {
     value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
@@ -261,6 +287,24 @@ pub fn check_process(process: &Value) -> Result<()> {
     }
 }
 
+/// Check limits that are to change while it runs.
+pub fn check_update(resources: &Value) -> Result<()> {
+    let cpu = resources.get("cpu").and_then(Value::as_object);
+    let set = |value: &Value| !matches!(value.as_i64(), Some(0)) && value.as_str() != Some("");
+    let of_whole_cpus = ["quota", "period", "cpus"];
+    let named = cpu.and_then(|cpu| {
+        let is_set = |name: &&str| cpu.get(*name).is_some_and(set);
+        of_whole_cpus.into_iter().find(is_set)
+    });
+    match named {
+        None => Ok(()),
+        Some(name) => Err(Error::new(format!(
+            "cpu.{name} cannot be changed: the container has whole CPUs of its own"
+        ))
+        .hint("make another container, with --cpus or --cpuset-cpus")),
+    }
+}
+
 fn check_namespaces(namespaces: &[Value]) -> Result<()> {
     let of = |kind: &str| {
         namespaces
@@ -284,11 +328,12 @@ fn check_namespaces(namespaces: &[Value]) -> Result<()> {
         return Err(Error::new("user namespaces are not supported so far")
             .hint("run it as root, without --userns"));
     }
-    for kind in ["pid", "ipc", "mount", "uts", "cgroup"] {
+    for kind in ["pid", "mount", "cgroup"] {
         if of(kind).is_some_and(|namespace| namespace.get("path").is_some()) {
             return Err(Error::new(format!(
-                "the {kind} namespace of another container cannot be joined: that has another kernel"
-            )));
+                "the {kind} namespace of another container cannot be joined"
+            ))
+            .hint("containers of a pod share ipc, net and uts"));
         }
     }
     Ok(())
@@ -354,6 +399,34 @@ pub mod tests {
         let places: Vec<usize> = bundle.binds().iter().map(|bind| bind.index).collect();
         assert_eq!(places, [3, 4], "not /dev/shm");
         assert!(bundle.binds()[1].recursive);
+    }
+
+    #[test]
+    fn whose_kernel_it_shares() {
+        let with = |path: &str| {
+            let mut bundle = example();
+            bundle.config["linux"]["namespaces"][2]["path"] = path.into();
+            bundle.joins().map_err(|e| e.to_string())
+        };
+        assert_eq!(
+            example().joins(),
+            Ok(None),
+            "a network that podman has made"
+        );
+        assert_eq!(with("/proc/17/ns/ipc"), Ok(Some(17)));
+        assert!(
+            with("/run/x")
+                .unwrap_err()
+                .contains("ipc namespace '/run/x'")
+        );
+    }
+
+    #[test]
+    fn what_can_change() {
+        let memory = json!({"memory": {"limit": 1 << 26}, "cpu": {"quota": 0, "cpus": ""}});
+        assert_eq!(check_update(&memory), Ok(()));
+        let error = check_update(&json!({"cpu": {"quota": 200_000}})).unwrap_err();
+        assert!(error.to_string().starts_with("cpu.quota cannot be changed"));
     }
 
     #[test]

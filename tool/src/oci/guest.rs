@@ -10,13 +10,14 @@ use crate::exec::{Container, Start, kept};
 /// The network of the partition: a container's whose network others have prepared.
 const OWN_NETWORK: &str = "/proc/1/ns/net";
 
-/// Return the `config.json` for there.
-pub fn config(bundle: &Bundle) -> Value {
+/// Return the `config.json` for there. `place` is where its part of the share is, and `leader` the
+/// process there whose namespaces it shares.
+pub fn config(bundle: &Bundle, place: &str, leader: Option<i64>) -> Value {
     let mut config = bundle.config.clone();
     let mounted = mounts(&bundle.config)
         .iter()
         .enumerate()
-        .map(|(i, m)| mount(i, m))
+        .map(|(i, m)| mount(place, i, m))
         .collect();
     if let Some(top) = config.as_object_mut() {
         // They are the host's, which runs them.
@@ -27,9 +28,13 @@ pub fn config(bundle: &Bundle) -> Value {
         &mut config,
         "/root",
         "path",
-        format!("{SHARE}/{ROOT}").into(),
+        format!("{place}/{ROOT}").into(),
     );
-    set(&mut config, "/linux", "cgroupsPath", "/container".into());
+    // Beside each other: who has processes can have no groups with limits below it.
+    let cgroup = place
+        .replacen(SHARE, "/container", 1)
+        .replacen("container/", "container-", 1);
+    set(&mut config, "/linux", "cgroupsPath", cgroup.into());
     if let Some(process) = config.get_mut("process") {
         clean(process);
     }
@@ -43,24 +48,15 @@ pub fn config(bundle: &Bundle) -> Value {
         ] {
             linux.remove(what);
         }
-        // Whole CPUs are its own, and there is no other of its devices.
-        if let Some(resources) = linux.get_mut("resources").and_then(Value::as_object_mut) {
-            for what in [
-                "cpu",
-                "blockIO",
-                "hugepageLimits",
-                "network",
-                "rdma",
-                "unified",
-            ] {
-                resources.remove(what);
-            }
+        if let Some(resources) = linux.get_mut("resources") {
+            clean_resources(resources);
         }
         if let Some(namespaces) = linux.get_mut("namespaces").and_then(Value::as_array_mut) {
             for namespace in namespaces.iter_mut().filter_map(Value::as_object_mut) {
-                // It is the only one with a path: bundle::check_namespaces().
-                if namespace.contains_key("path") {
-                    namespace.insert("path".into(), OWN_NETWORK.into());
+                let path = namespace.get("type").and_then(Value::as_str);
+                let path = path.map(|kind| there(kind, leader));
+                if let (true, Some(path)) = (namespace.contains_key("path"), path) {
+                    namespace.insert("path".into(), path.into());
                 }
             }
         }
@@ -68,14 +64,25 @@ pub fn config(bundle: &Bundle) -> Value {
     config
 }
 
-/// Ask for the container to be made, up to its program's first step. The bundle is the share.
-pub fn create(id: &str, terminal: Option<(u16, u16)>) -> Start {
-    kept("create", &["--bundle", SHARE], id, id, terminal)
+/// A namespace that it shares: with the container whose partition it is, or else the partition's
+/// own network, as the host has prepared it.
+fn there(kind: &str, leader: Option<i64>) -> String {
+    let kind_there = if kind == "network" { "net" } else { kind };
+    match leader {
+        Some(pid) => format!("/proc/{pid}/ns/{kind_there}"),
+        None => OWN_NETWORK.into(),
+    }
+}
+
+/// Ask for the container to be made, up to its program's first step. The bundle is its part of
+/// the share.
+pub fn create(id: &str, place: &str, terminal: Option<(u16, u16)>) -> Start {
+    kept("create", &["--bundle", place], id, id, terminal)
 }
 
 /// Ask for one more process, which a file in the share describes; what it says is kept.
-pub fn exec(id: &str, file: &str, terminal: Option<(u16, u16)>) -> Start {
-    let process = format!("{SHARE}/{file}");
+pub fn exec(id: &str, place: &str, file: &str, terminal: Option<(u16, u16)>) -> Start {
+    let process = format!("{place}/{file}");
     kept(
         "exec",
         &["--detach", "--process", &process],
@@ -118,6 +125,11 @@ pub fn join(file: &str, terminal: Option<(u16, u16)>) -> Start {
     }
 }
 
+/// Ask for limits to be changed, as a file in the share says.
+pub fn update(id: &str, place: &str, file: &str) -> Start {
+    crun(&["update", "--resources", &format!("{place}/{file}"), id])
+}
+
 /// Ask for the partition's interfaces to be set up, as a file in the share says.
 pub fn network() -> Start {
     command(&["ip", "-batch", &format!("{SHARE}/{NETWORK}")])
@@ -136,6 +148,24 @@ fn command(words: &[&str]) -> Start {
     }
 }
 
+/// Leave out of limits what a partition does not share: whole CPUs are its own, and there is no
+/// other user of its devices.
+pub fn clean_resources(resources: &mut Value) {
+    let Some(resources) = resources.as_object_mut() else {
+        return;
+    };
+    for what in [
+        "cpu",
+        "blockIO",
+        "hugepageLimits",
+        "network",
+        "rdma",
+        "unified",
+    ] {
+        resources.remove(what);
+    }
+}
+
 /// Leave out of a process what only the host knows.
 pub fn clean(process: &mut Value) {
     if let Some(process) = process.as_object_mut() {
@@ -144,12 +174,13 @@ pub fn clean(process: &mut Value) {
     }
 }
 
-fn mount(index: usize, mount: &Value) -> Value {
+fn mount(place: &str, index: usize, mount: &Value) -> Value {
     let mut mount = mount.clone();
     if is_shm(&mount) {
+        // All of a pod have the same.
         return json!({
-            "destination": "/dev/shm", "type": "tmpfs", "source": "shm",
-            "options": ["nosuid", "noexec", "nodev", "mode=1777"],
+            "destination": "/dev/shm", "type": "bind", "source": "/dev/shm",
+            "options": ["bind", "nosuid", "noexec", "nodev"],
         });
     }
     if is_bind(&mount) {
@@ -157,7 +188,7 @@ fn mount(index: usize, mount: &Value) -> Value {
             &mut mount,
             "",
             "source",
-            format!("{SHARE}/{BINDS}/{index}").into(),
+            format!("{place}/{BINDS}/{index}").into(),
         );
     }
     mount
@@ -176,7 +207,12 @@ mod tests {
 
     #[test]
     fn what_is_there() {
-        let config = config(&example());
+        let config = config(&example(), SHARE, None);
         insta::assert_snapshot!(serde_json::to_string_pretty(&config).unwrap());
+        let member = super::config(&example(), "/share/b", Some(30));
+        assert_eq!(member["root"]["path"], "/share/b/root");
+        assert_eq!(member["linux"]["cgroupsPath"], "/container-b");
+        assert_eq!(member["linux"]["namespaces"][5]["path"], "/proc/30/ns/net");
+        assert_eq!(member["linux"]["namespaces"][0].get("path"), None);
     }
 }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,15 +18,49 @@ const MODULES: [&str; 2] = ["virtiofs", "vmw_vsock_virtio_transport"];
 pub const LIST: &str = "/oci/modules";
 const TOOL: &str = "/bin/shimos";
 
-/// Make it for a kernel of that version, with these programs of the host's.
-pub fn make(version: &str, programs: &[&str]) -> Result<Vec<u8>> {
+/// Return the file of the one for a kernel of that version, with these programs of the host's.
+/// It is in `directory`, made once, and again when something that is in it has changed.
+pub fn file(directory: &Path, version: &str, programs: &[&str]) -> Result<PathBuf> {
     let tool = std::env::current_exe().or_fail("cannot find this program")?;
     let mut files = vec![(PathBuf::from(TOOL), tool)];
-    let mut shared = BTreeSet::new();
     for program in programs {
-        let path = find(program)?;
-        shared.extend(libraries(&path)?);
-        files.push((Path::new("/usr/bin").join(program), path));
+        files.push((Path::new("/usr/bin").join(program), find(program)?));
+    }
+    let of_modules = Path::new("/lib/modules").join(version).join("modules.dep");
+    let more = [of_modules, "/etc/ld.so.cache".into()];
+    let key = key(files.iter().map(|(_, path)| path).chain(&more));
+    let path = directory.join(format!("{version}-{key:016x}"));
+    if path.exists() {
+        return Ok(path);
+    }
+    let new = directory.join(format!(".{}", std::process::id()));
+    let archive = make(version, files)?;
+    // Who makes the same at the same time makes it no worse.
+    fs::create_dir_all(directory)
+        .and_then(|()| fs::write(&new, archive))
+        .and_then(|()| fs::rename(&new, &path))
+        .or_fail(format_args!("cannot write {}", path.display()))?;
+    Ok(path)
+}
+
+/// A number that changes when one of these files does, or the program that reads it.
+fn key<'a>(files: impl Iterator<Item = &'a PathBuf>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for path in files {
+        path.hash(&mut hasher);
+        let found = fs::metadata(path).ok();
+        found
+            .map(|found| (found.len(), found.mtime(), found.mtime_nsec(), found.ino()))
+            .hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Put it together: files at their places, the libraries that they need, and modules.
+fn make(version: &str, mut files: Vec<(PathBuf, PathBuf)>) -> Result<Vec<u8>> {
+    let mut shared = BTreeSet::new();
+    for (_, path) in files.iter().filter(|(place, _)| place != Path::new(TOOL)) {
+        shared.extend(libraries(path)?);
     }
     files.extend(shared.into_iter().map(|path| (path.clone(), path)));
     let mut contents = Vec::new();
@@ -117,6 +153,22 @@ mod tests {
             "/lib64/ld-linux-x86-64.so.2",
         ];
         assert_eq!(paths(text), expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn what_makes_it_another() {
+        let work = tempfile::tempdir().unwrap();
+        let files = [work.path().join("a"), work.path().join("b")];
+        fs::write(&files[0], "1").unwrap();
+        let of = |files: &[PathBuf]| key(files.iter());
+        let first = of(&files);
+        assert_eq!(of(&files), first);
+        assert_ne!(of(&files[..1]), first);
+        fs::write(&files[1], "1").unwrap();
+        let second = of(&files);
+        assert_ne!(second, first, "it is there now");
+        fs::write(&files[1], "12").unwrap();
+        assert_ne!(of(&files), second);
     }
 
     #[test]

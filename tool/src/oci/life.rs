@@ -7,23 +7,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::bundle::{self, Bundle};
+use super::home::{self, PATIENCE, ask, asked};
 use super::last_words::{self, LastWords};
-use super::network::Network;
-use super::partition::{self, Nets, Wish};
-use super::record::{self, Record};
-use super::settings::{self, Settings};
+use super::record::Record;
 use super::shadow::{self, Crun};
-use super::share::Share;
-use super::slot::Slots;
-use super::{NETWORK, guest};
-use crate::boot::image;
+use super::{guest, partition};
 use crate::error::{Error, IoContext, Result};
-use crate::exec::{Exit, Start, USUAL_SIZE, client};
+use crate::exec::{USUAL_SIZE, client};
 use crate::ui::output;
 
-/// How long the crun in a partition may take for what it does at once.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// The same for SIGKILL: the partition is killed then.
+/// How long the crun in a partition may take for SIGKILL: the partition is killed then.
 const LAST: Duration = Duration::from_secs(2);
 
 /// What concerns all containers.
@@ -80,16 +73,18 @@ impl Runtime {
     }
 
     fn make(&self, record: &mut Record, bundle: &Bundle) -> Result<()> {
-        let network = Network::of(bundle)?;
-        let share = self.partition(record, bundle, network.as_ref())?;
-        share.add("config.json", &guest::config(bundle))?;
-        if let Some(network) = network {
-            share.add_text(NETWORK, &network.there())?;
-            ask(record, &guest::network())?;
-            network.connect()?;
-        }
+        let (share, leader) = match bundle.joins()? {
+            Some(pid) => {
+                let leader = self.leader(pid)?;
+                let (share, there) = home::with(&self.root, record, &leader, bundle)?;
+                (share, Some(there))
+            }
+            None => (home::own(&self.root, record, bundle)?, None),
+        };
+        let place = record.place_there();
+        share.add("config.json", &guest::config(bundle, &place, leader))?;
         let terminal = bundle.terminal().then(|| bundle.size());
-        ask(record, &guest::create(&record.id, terminal))?;
+        ask(record, &guest::create(&record.id, &place, terminal))?;
         let program = std::env::current_exe().or_fail("cannot find this program")?;
         let words = [
             "proxy".into(),
@@ -102,62 +97,16 @@ impl Runtime {
         write(&config_path(record), &config)
     }
 
-    /// Take a warm one or start one; the record learns which. Returns its share, with all that
-    /// the container has of the host.
-    fn partition(
-        &self,
-        record: &mut Record,
-        bundle: &Bundle,
-        network: Option<&Network>,
-    ) -> Result<Share> {
-        let settings = Settings::read(Path::new(settings::FILE))?;
-        let (cpus, memory) = (bundle.cpus()?, bundle.memory()?);
-        settings.check(&cpus)?;
-        let kernel = match bundle.kernel() {
-            Some(kernel) => kernel,
-            None => {
-                image::of_host().map_err(|e| e.or_hint("--annotation org.shimos.kernel=FILE"))?
-            }
+    /// The container whose program on the host has that number, and which has a partition.
+    fn leader(&self, pid: i64) -> Result<Record> {
+        let mut all = Record::all(&self.root).into_iter();
+        let is_it = |other: &Record| {
+            other.leader.is_none() && self.state_of(other)["pid"].as_i64() == Some(pid)
         };
-        let usual = network.is_none_or(Network::is_usual);
-        let warm = usual.then(|| self.slots().take(&record.id, &kernel, &cpus, memory));
-        if let Some(slot) = warm.flatten() {
-            record.partition.clone_from(&slot.name);
-            record.cid = slot.cid;
-            record.save()?;
-            let share = Share::of(&self.slots().place(&slot.name));
-            share.fill(bundle)?;
-            network.map_or(Ok(()), |network| network.take(&slot.name))?;
-            return Ok(share);
-        }
-        let share = Share::of(&record.directory());
-        share.make(false)?;
-        share.fill(bundle)?;
-        let wish = Wish {
-            name: &record.partition,
-            kernel: &kernel,
-            cpus,
-            among: settings.cpuset.as_deref(),
-            memory,
-            view: &share.view,
-            nets: network.map_or(Nets::None, Nets::Of),
-        };
-        let lock = record::lock_path(&self.root);
-        record.cid = partition::start(&wish, &record.directory(), &lock)?.cid;
-        record.save()?;
-        Ok(share)
-    }
-
-    fn slots(&self) -> Slots {
-        Slots::of(&self.root)
-    }
-
-    fn share(&self, record: &Record) -> Result<Share> {
-        let warm = self.slots().taken_by(&record.id)?;
-        Ok(Share::of(&match warm {
-            Some(slot) => self.slots().place(&slot.name),
-            None => record.directory(),
-        }))
+        all.find(is_it).ok_or_else(|| {
+            Error::new("the container whose namespaces it is to share is none of ours")
+                .hint("the whole pod needs this runtime: podman --runtime shimos pod create")
+        })
     }
 
     fn shadow(&self, record: &Record, command: &str, outside: &Outside) -> Result<()> {
@@ -275,13 +224,7 @@ impl Runtime {
 
     /// The shadow last: whoever sees it gone may reuse what it had.
     fn remove(&self, record: &Record) -> Result<()> {
-        match self.slots().taken_by(&record.id)? {
-            Some(slot) => self.slots().give_back(&record.id, &slot)?,
-            None => {
-                partition::remove(&record.partition)?;
-                Share::of(&record.directory()).remove()?;
-            }
-        }
+        home::leave(&self.root, record)?;
         let crun = Crun::of(record, self.systemd);
         if crun.state().is_some() {
             crun.run(crun.command("delete").arg("--force").arg(&record.id))?;
@@ -302,9 +245,12 @@ impl Runtime {
         let name = format!("exec-{}.json", std::process::id());
         let terminal = process["terminal"].as_bool() == Some(true);
         guest::clean(&mut process);
-        self.share(&record)?.add(&name, &process)?;
+        home::share(&self.root, &record)?.add(&name, &process)?;
         let size = terminal.then_some(USUAL_SIZE);
-        ask(&record, &guest::exec(id, &name, size))?;
+        ask(
+            &record,
+            &guest::exec(id, &record.place_there(), &name, size),
+        )?;
         let config = bundle::json(&config_path(&record))?;
         let words = [
             "proxy".into(),
@@ -339,6 +285,16 @@ impl Runtime {
         ask(&record, &guest::crun(&["ps", "--format", format, id]))
     }
 
+    /// Change its limits, as far as they are not the partition's own.
+    pub fn update(&self, id: &str, mut resources: Value) -> Result<()> {
+        let record = self.found(id, &["created", "running", "paused"])?;
+        bundle::check_update(&resources)?;
+        guest::clean_resources(&mut resources);
+        let name = format!("update-{}.json", std::process::id());
+        home::share(&self.root, &record)?.add(&name, &resources)?;
+        ask(&record, &guest::update(id, &record.place_there(), &name)).map(drop)
+    }
+
     /// Let all of its programs stand still, or go on.
     pub fn pause(&self, id: &str, pause: bool) -> Result<()> {
         let (command, state) = if pause {
@@ -353,29 +309,8 @@ impl Runtime {
     }
 }
 
-/// Have the partition's crun do something, and return what it said.
-fn ask(record: &Record, start: &Start) -> Result<String> {
-    asked(client::ask(record.cid, start, PATIENCE))
-}
-
 fn is_sigkill(signal: &str) -> bool {
     matches!(signal.trim_start_matches("SIG"), "KILL" | "9")
-}
-
-/// What crun there has said is the error, if it failed.
-fn asked(result: Result<(Exit, String)>) -> Result<String> {
-    let (exit, said) = result?;
-    let said = match exit {
-        Exit::Code(0) => return Ok(said),
-        Exit::NotRun(_, why) => why,
-        _ => said,
-    };
-    let said = output::printable(said.trim().trim_start_matches("crun: "));
-    Err(Error::new(if said.is_empty() {
-        "crun in the partition has failed".into()
-    } else {
-        said
-    }))
 }
 
 /// The host's crun finds its half of the container there.
@@ -392,13 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_crun_says() {
-        assert_eq!(asked(Ok((Exit::Code(0), "x\n".into()))), Ok("x\n".into()));
-        let error = asked(Ok((Exit::Code(1), "crun: no such thing\n".into()))).unwrap_err();
-        assert_eq!(error.to_string(), "no such thing");
-        let error = asked(Ok((Exit::NotRun(125, "why".into()), String::new()))).unwrap_err();
-        assert_eq!(error.to_string(), "why");
-        assert!(asked(Ok((Exit::Signal(9), String::new()))).is_err());
+    fn signals() {
         assert!(
             is_sigkill("SIGKILL") && is_sigkill("9") && is_sigkill("KILL") && !is_sigkill("15")
         );

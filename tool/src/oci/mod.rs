@@ -7,6 +7,7 @@
 
 pub mod bundle;
 mod guest;
+mod home;
 pub mod init;
 mod initrd;
 mod last_words;

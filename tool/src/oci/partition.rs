@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use super::bundle::Cpus;
 use super::network::Network;
-use super::{CRUN, HELLO, IP, SHARE_TAG, initrd};
-use crate::abi::vsock;
+use super::{CRUN, HELLO, IP, SHARE_TAG, initrd, record};
+use crate::abi::{self, vsock};
 use crate::boot::image;
 use crate::error::{Error, IoContext, Result};
 
@@ -66,27 +66,25 @@ struct Device {
     name: String,
 }
 
-/// Make and start one, and wait until its init listens. `directory` is for what it boots from,
-/// and one at a time takes CPUs and memory who holds the file `lock`. It is there after an
-/// error, too, if it was there at all.
-pub fn start(wish: &Wish, directory: &Path, lock: &Path) -> Result<Up> {
-    let initrd = directory.join("initrd");
+/// Make and start one, and wait until its init listens. `root` is the runtime's. After an error
+/// the partition is there, if it was made.
+pub fn start(wish: &Wish, root: &Path) -> Result<Up> {
     let (_, found) = image::open(wish.kernel)?;
     let programs: &[&str] = match wish.nets {
         Nets::None => &[CRUN],
         _ => &[CRUN, IP],
     };
-    let archive = initrd::make(&found.version, programs)?;
-    fs::write(&initrd, archive).or_fail(format_args!("cannot write {}", initrd.display()))?;
+    let initrd = initrd::file(&record::initrds_path(root), &found.version, programs)?;
     let (listener, port) = vsock::listen_anywhere()
         .or_fail("cannot listen on AF_VSOCK")
         .map_err(|e| e.hint("modprobe vhost_vsock"))?;
     let mut run = command(wish, &initrd, port)?;
+    // If this process is killed, it undoes what is half done.
+    abi::end_with_us(&mut run);
     let started = {
-        let _one_at_a_time = exclusive(lock)?;
+        let _one_at_a_time = exclusive(&record::lock_path(root))?;
         output(&mut run)
     };
-    let _ = fs::remove_file(&initrd);
     let up = read(&started?)?;
     wait(&listener, up.cid)?;
     Ok(up)
@@ -176,7 +174,7 @@ fn output(command: &mut Command) -> Result<String> {
 }
 
 /// Wait until nobody else has the file.
-pub fn exclusive(path: &Path) -> Result<Flock<fs::File>> {
+fn exclusive(path: &Path) -> Result<Flock<fs::File>> {
     let what = format!("cannot lock {}", path.display());
     let file = fs::File::options()
         .create(true)

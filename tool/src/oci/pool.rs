@@ -11,7 +11,6 @@ use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify};
 
 use super::bundle::Cpus;
 use super::partition::{self, Nets, Wish};
-use super::record;
 use super::settings::{Settings, Warm};
 use super::share::Share;
 use super::slot::{Slot, Slots};
@@ -103,7 +102,7 @@ fn make(
     let place = slots.place(&name);
     let made = || {
         let share = Share::of(&place);
-        share.make(true)?;
+        share.make()?;
         let wish = Wish {
             name: &name,
             kernel: &kernel,
@@ -113,7 +112,7 @@ fn make(
             view: &share.view,
             nets: Nets::Spare(&name),
         };
-        let up = partition::start(&wish, &place, &record::lock_path(root))?;
+        let up = partition::start(&wish, root)?;
         slots.offer(&Slot {
             name: name.clone(),
             kernel: kernel.clone(),

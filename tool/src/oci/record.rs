@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::SHARE;
 use crate::error::{Error, IoContext, Result};
 
 /// Where containers are remembered, unless told.
@@ -24,6 +25,8 @@ pub struct Record {
     /// The address of its partition's vsock; 0: it has none yet.
     pub cid: u32,
     pub paused: bool,
+    /// The container whose partition it is, if it is not its own.
+    pub leader: Option<String>,
     #[serde(skip)]
     root: PathBuf,
 }
@@ -32,14 +35,7 @@ impl Record {
     /// Begin a record; nobody else can have the same id after that.
     pub fn begin(root: &Path, id: &str, bundle: &Path) -> Result<Self> {
         check_id(id)?;
-        let record = Record {
-            id: id.into(),
-            bundle: bundle.into(),
-            partition: partition_name(id),
-            cid: 0,
-            paused: false,
-            root: root.into(),
-        };
+        let record = Self::begun(root, id, bundle);
         fs::create_dir_all(root).or_fail(format_args!("cannot make {}", root.display()))?;
         let directory = record.directory();
         match fs::create_dir(&directory) {
@@ -53,11 +49,15 @@ impl Record {
         Ok(record)
     }
 
-    /// Read the record of a container.
+    /// Read the record of a container; of one whose maker was killed before it could write any, as
+    /// much as that knew.
     pub fn find(root: &Path, id: &str) -> Result<Self> {
         check_id(id)?;
         let path = root.join(id).join(FILE);
         let text = match fs::read(&path) {
+            Err(e) if e.kind() == ErrorKind::NotFound && root.join(id).is_dir() => {
+                return Ok(Self::begun(root, id, Path::new("")));
+            }
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 return Err(Error::new(format!("there is no container '{id}'"))
                     .hint("`shimos-oci list` shows all"));
@@ -70,6 +70,18 @@ impl Record {
             root: root.into(),
             ..record
         })
+    }
+
+    fn begun(root: &Path, id: &str, bundle: &Path) -> Self {
+        Record {
+            id: id.into(),
+            bundle: bundle.into(),
+            partition: partition_name(id),
+            cid: 0,
+            paused: false,
+            leader: None,
+            root: root.into(),
+        }
     }
 
     /// List all, by their ids.
@@ -104,10 +116,23 @@ impl Record {
         self.root.join(&self.id)
     }
 
+    /// Return where the partition has its part of the share.
+    pub fn place_there(&self) -> String {
+        match self.leader {
+            Some(_) => format!("{SHARE}/{}", self.id),
+            None => SHARE.into(),
+        }
+    }
+
     /// Return where the host's crun remembers its containers.
     pub fn crun_root(&self) -> PathBuf {
         self.root.join(CRUN)
     }
+}
+
+/// Return where the small roots of partitions are kept.
+pub fn initrds_path(root: &Path) -> PathBuf {
+    root.join(".initrd")
 }
 
 /// Return what is held by one at a time that takes CPUs and memory.
@@ -142,6 +167,7 @@ mod tests {
         let work = tempfile::tempdir().unwrap();
         let mut record = Record::begin(work.path(), "a+b", Path::new("/bundle")).unwrap();
         assert_eq!(record.partition, "oci-a_b");
+        assert_eq!(record.place_there(), "/share");
         crate::units::name::check(&record.partition).unwrap();
         let again = Record::begin(work.path(), "a+b", Path::new("/x")).unwrap_err();
         assert_eq!(again.to_string(), "a container 'a+b' exists already");
@@ -149,6 +175,9 @@ mod tests {
         record.save().unwrap();
         fs::create_dir(record.crun_root()).unwrap();
         assert_eq!(Record::all(work.path()), [record.clone()]);
+        fs::remove_file(record.directory().join(FILE)).unwrap();
+        let half = Record::find(work.path(), "a+b").unwrap();
+        assert_eq!((&*half.partition, half.cid), ("oci-a_b", 0));
         record.remove().unwrap();
         let gone = Record::find(work.path(), "a+b").unwrap_err();
         assert_eq!(gone.to_string(), "there is no container 'a+b'");

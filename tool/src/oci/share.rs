@@ -29,15 +29,21 @@ impl Share {
         }
     }
 
-    /// Make it, with nothing in it. If it is mounted in a partition already when it gets that,
-    /// it is `followed`: virtiofsd, in a mount namespace of its own, sees what comes. What is half
-    /// made `remove` takes away.
-    pub fn make(&self, followed: bool) -> Result<()> {
-        self.mount(followed)
-            .or_fail("cannot mount the container's share")
+    /// Name the part of one more container in the same partition.
+    pub fn of_member(&self, id: &str) -> Self {
+        Share {
+            own: self.own.join(id),
+            view: self.view.join(id),
+        }
     }
 
-    fn mount(&self, followed: bool) -> io::Result<()> {
+    /// Make it, with nothing in it. What comes later virtiofsd sees, too, which has a mount
+    /// namespace of its own and follows this one. What is half made `remove` takes away.
+    pub fn make(&self) -> Result<()> {
+        self.mount().or_fail("cannot mount the container's share")
+    }
+
+    fn mount(&self) -> io::Result<()> {
         for place in [&self.own, &self.view] {
             fs::create_dir(place)?;
         }
@@ -46,10 +52,42 @@ impl Share {
         fs::create_dir(self.own.join(BINDS))?;
         mount::bind(&self.own, &self.view, false)?;
         mount::make_private(&self.view)?;
-        if followed {
-            mount::make_shared(&self.view)?;
-        }
+        mount::make_shared(&self.view)?;
         mount::make_read_only(&self.view)
+    }
+
+    /// Make the part of one more container.
+    pub fn make_member(&self) -> Result<()> {
+        fs::create_dir(&self.own)
+            .and_then(|()| fs::create_dir(self.own.join(BINDS)))
+            .or_fail("cannot make the container's part of the share")
+    }
+
+    /// Take the part of one more container away, as far as it is there. Nothing is removed but
+    /// what is empty: what cannot be unmounted stays, and is not lost.
+    pub fn remove_member(&self) -> Result<()> {
+        let mut names = vec![ROOT.to_string()];
+        let binds = fs::read_dir(self.own.join(BINDS)).into_iter().flatten();
+        names.extend(binds.flatten().filter_map(|bind| {
+            let name = bind.file_name().into_string().ok()?;
+            Some(format!("{BINDS}/{name}"))
+        }));
+        for place in [&self.view, &self.own] {
+            for name in &names {
+                detach(&place.join(name))?;
+            }
+        }
+        names.push(BINDS.into());
+        let files = fs::read_dir(&self.own).into_iter().flatten().flatten();
+        names.extend(files.filter_map(|file| {
+            let is_file = file.file_type().is_ok_and(|kind| kind.is_file());
+            is_file.then(|| file.file_name().into_string().ok())?
+        }));
+        names.push(String::new());
+        for name in names {
+            remove_empty(&self.own.join(name))?;
+        }
+        Ok(())
     }
 
     /// Add what the container has of the host.
@@ -95,18 +133,35 @@ impl Share {
 
     /// Take it away, as far as it is there.
     pub fn remove(&self) -> Result<()> {
-        for place in [&self.view, &self.own] {
-            match mount::detach(place) {
-                // It is not there, or not mounted.
-                Err(e)
-                    if matches!(
-                        e.raw_os_error(),
-                        Some(nix::libc::ENOENT | nix::libc::EINVAL)
-                    ) => {}
-                result => result.or_fail(format_args!("cannot unmount {}", place.display()))?,
-            }
+        detach(&self.view)?;
+        detach(&self.own)
+    }
+}
+
+fn detach(place: &Path) -> Result<()> {
+    match mount::detach(place) {
+        // It is not there, or not mounted.
+        Err(e)
+            if matches!(
+                e.raw_os_error(),
+                Some(nix::libc::ENOENT | nix::libc::EINVAL)
+            ) =>
+        {
+            Ok(())
         }
-        Ok(())
+        result => result.or_fail(format_args!("cannot unmount {}", place.display())),
+    }
+}
+
+fn remove_empty(path: &Path) -> Result<()> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir(path),
+        Ok(_) => fs::remove_file(path),
+        Err(e) => Err(e),
+    };
+    match removed {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result.or_fail(format_args!("cannot remove {}", path.display())),
     }
 }
 
