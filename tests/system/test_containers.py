@@ -266,12 +266,12 @@ def test_killed_while_it_is_made(machine: Machine) -> None:
             assert machine.run("shimos-oci list --quiet").output == ""
             assert machine.online_cpus() == online
         # and one more, to its end
-        machine.run('sed -i \'s/"sh"/"true"/\' /tmp/b/config.json')
+        machine.run("""sed -i 's/"sh"/"busybox", "true"/' /tmp/b/config.json""")
         machine.run("shimos-oci create --bundle /tmp/b c </dev/null >/tmp/create", timeout=120)
         refused(machine, "shimos-oci create --bundle /tmp/b c", "a container 'c' exists already", "delete c")
         machine.run("shimos-oci start c; until shimos-oci state c | grep stopped; do sleep 0.1; done", timeout=60)
         refused(machine, "shimos-oci kill c", "container 'c' is stopped, not created or running")
-        refused(machine, "shimos-oci start c", "stopped")
+        refused(machine, "shimos-oci start c", "not running")
         machine.run("shimos-oci delete c && rm -rf /tmp/b /tmp/create")
 
 

@@ -133,7 +133,7 @@ pub fn ask(record: &Record, start: &Start) -> Result<String> {
     asked(client::ask(record.cid, start, PATIENCE))
 }
 
-/// What crun there has said is the error, if it failed.
+/// Return what crun there has said; that is the error, if it has failed.
 pub fn asked(result: Result<(Exit, String)>) -> Result<String> {
     let (exit, said) = result?;
     let said = match exit {
