@@ -15,7 +15,7 @@ import pytest
 from lab.machine import Machine
 from lab.stage.canary import canary, insmod_canary
 from lab.stage.partitions import Resources, initrd_with, remove, show, start
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, rare, rounds
 from tests.support.timing import soon
 
 STARTS = (
@@ -269,6 +269,7 @@ def test_storms(stage: Stage) -> None:
     stage.finish()
 
 
+@rare("it waits for answers that do not come")
 def test_removal_that_is_not_answered(stage: Stage) -> None:
     """The owner waits for a while, then takes the device away."""
     stage.tell("mute 1")

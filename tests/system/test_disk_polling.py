@@ -16,6 +16,7 @@ from lab.stage.devices import device
 from lab.stage.disks import inside
 from lab.stage.partitions import remove, start
 from lab.stage.rt import UNTIL_END, busy
+from tests.support.tiers import rare
 
 pytestmark = pytest.mark.machine(partitions=["6.12"], icount=True)
 
@@ -37,6 +38,7 @@ def read_one_by_one(shell: PartitionConsole, own: str, count: int = 1000) -> Non
     shell.run(f"dd if={own} of=/dev/null bs=4k count={count} iflag=direct 2>/dev/null", timeout=300)
 
 
+@rare("how much is polled concerns speed only")
 def test_only_as_long_as_it_pays(machine: Machine) -> None:
     """Who reads one by one rings for few of them; whatever comes seldom, or never, is not looked for."""
     machine.run("modprobe brd rd_nr=1 rd_size=16384")

@@ -9,6 +9,7 @@ import pytest
 from lab.machine import Machine
 from lab.shell import ShellGone
 from lab.stage.partitions import PROGRAMS, Resources, initrd_with, refused, remove, show, start
+from tests.support.tiers import rare
 
 #: Of a machine to which a CPU, in a socket of its own, and memory can be added.  Linux 6.12 takes none there:
 #: it believes only newer tables than the emulator's, or those of hypervisors that it knows.
@@ -32,6 +33,7 @@ def test_power_off(fresh_machine: Machine) -> None:
 
 
 @pytest.mark.machine(cmdline="crashkernel=256M")
+@rare("few hosts have a crash kernel beside partitions")
 def test_panic_with_a_crash_kernel(fresh_machine: Machine) -> None:
     """It comes up beside a partition that goes on, and has what the host left."""
     machine = fresh_machine
@@ -92,6 +94,7 @@ def test_a_cpu_that_comes(fresh_machine: Machine) -> None:
 
 
 @pytest.mark.machine(extra=ROOM_FOR_MORE)
+@rare("few hosts get memory while they run")
 def test_memory_that_comes(fresh_machine: Machine) -> None:
     """A partition can have it, and it cannot be pulled out as long as one has."""
     machine = fresh_machine

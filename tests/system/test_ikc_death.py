@@ -11,7 +11,7 @@ from lab import faults
 from lab.machine import Machine
 from lab.stage.partitions import Resources, initrd_with, remove, start, wait_state
 from lab.stage.traffic import Kernel, area, assert_correct, ikc, kernels, load, send_all, two_kernels
-from tests.support.tiers import rounds
+from tests.support.tiers import rare, rounds
 
 #: Of a partition in the middle of its traffic.
 KILLS = rounds(50, 4)
@@ -23,6 +23,7 @@ def sender_initrd(machine: Machine) -> str:
     return initrd_with(machine, "6.1", files)
 
 
+@rare("a stress test: unit tests kill ring and allocator in each step")
 def test_kills_in_traffic(fresh_machine: Machine) -> None:
     """web is killed again and again while it exchanges blocks with both others; these go on, memory comes back."""
     before = Resources(fresh_machine)

@@ -80,6 +80,7 @@ def test_sqlite(machine: Machine) -> None:
     "of",
     ["files", *(pytest.param(of, marks=tiers.REPETITION) for of in ("threads and signals", "sockets", "processes"))],
 )
+@tiers.rare("test_bash and test_redis are such programs")
 def test_python(machine: Machine, of: str) -> None:
     """Each of its tests ends as in user mode, and none of them fails."""
     machine.run(f"cp {PROGRAMS}/run_unittests.py /tmp/")

@@ -11,7 +11,7 @@ from lab.machine import Machine
 from lab.stage.devices import device, devices
 from lab.stage.lan import CHECK, PING, PORT, Lan, bridge, ip4, net_initrd
 from lab.stage.partitions import PROGRAMS, Resources, remove, wait_state
-from tests.support.tiers import rounds
+from tests.support.tiers import rare, rounds
 
 pytestmark = pytest.mark.machine(nics=[Nic()])
 
@@ -36,6 +36,7 @@ def until_bytes(lan: Lan, name: str, count: int) -> None:
         sleep(0.1)
 
 
+@rare("a stress test: test_hung_partition has one such end")
 def test_kills_in_traffic(fresh_machine: Machine) -> None:
     """web dies again and again under traffic in both directions with host and db; these go on, memory and netdevs come back."""
     links = fresh_machine.run("ls /sys/class/net").output

@@ -20,7 +20,7 @@ from lab.stage.devices import device, devices
 from lab.stage.lan import LOOPS, PING, Lan, bridge, ip4, ip6, statistics
 from lab.stage.partitions import refused
 from lab.stage.traffic import Shell
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, rare, rounds
 
 # The first card can do nothing but send, the second one knows checksums and TSO.
 pytestmark = pytest.mark.machine(nics=[Nic(), Nic("vmxnet3")])
@@ -435,6 +435,7 @@ def test_queues(fresh_machine: Machine) -> None:
 
 
 @pytest.mark.machine(kernel="6.1", partitions=["6.1", "6.12"], nics=[Nic()])
+@rare("the same networks on another kernel")
 def test_older_host(fresh_machine: Machine) -> None:
     """Exchange data of all kinds with 6.1 on the host."""
     with bridge(fresh_machine) as lan:

@@ -18,7 +18,7 @@ from lab.machine import Machine
 from lab.partition import PartitionConsole
 from lab.stage.disks import stock_module
 from lab.stage.partitions import Resources, initrd_with, refused, remove, start, wait_state
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, rare, rounds
 from tests.support.timing import soon
 
 _HOLES = " ".join(f"memmap=4K$0x{0x110000000 + n * 0x100000:x}" for n in range(20))
@@ -168,6 +168,7 @@ def refused_in(console: PartitionConsole, command: str) -> str:
     return result.output
 
 
+@rare("test_user_ends_with_io_in_flight has the other side")
 def test_owner_ends_in_io(machine: Machine) -> None:
     """The owner is killed or panics under load: its users get errors at once, go on, and get its disks again."""
     chance = random.Random(1)
@@ -305,6 +306,7 @@ def test_owners_of_each_other(machine: Machine, first: str) -> None:
     machine.run("rmmod brd")
 
 
+@rare("they stay where they are in use")
 def test_modules_come_and_go(machine: Machine) -> None:
     """Transports and back ends are unloaded under load, here and there: errors, and all can be attached again."""
     machine.run("modprobe brd rd_nr=1 rd_size=16384")

@@ -16,7 +16,7 @@ from lab.stage import nvme
 from lab.stage.canary import canary, insmod_canary
 from lab.stage.nvme import sum_of
 from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, remove, run_command, show, start, wait_state
-from tests.support.tiers import REPETITION, everything, rounds
+from tests.support.tiers import REPETITION, everything, rare, rounds
 
 #: What the tests' machine has behind PCIe ports, from bus 1 on.
 DEVICES = (
@@ -153,6 +153,7 @@ def test_several_devices(machine: Machine) -> None:
     remove(machine)
 
 
+@rare("test_ends_during_io has one end of each kind")
 def test_killed_during_io(machine: Machine) -> None:
     """Killed in the middle of reads and writes: nothing is written any more, and it works again."""
     machine.run(f"dd if=/dev/urandom of={disk_of(machine, SLOW_DISK)} bs=1M count=16 oflag=direct")

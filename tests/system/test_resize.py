@@ -19,7 +19,7 @@ from lab.stage.partitions import (
     start,
     wait_silent,
 )
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, rare, rounds
 
 ONLINE = "/sys/devices/system/cpu"
 #: A disk for a partition: a file of the host's.
@@ -143,6 +143,7 @@ def test_rounds_under_load(machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
+@rare("test_rounds_under_load goes through the same steps, and nobody is killed")
 def test_killed_in_each_step(machine: Machine) -> None:
     """Its end, at any moment of it, leaves nothing behind, and its next life has what it counts as its own."""
     before = Resources(machine)

@@ -39,6 +39,7 @@ def wreck(machine: Machine) -> None:
         machine.run("echo 1 >/proc/sys/kernel/sysrq; echo c >/proc/sysrq-trigger", timeout=60)
 
 
+@rare("concerns the lab only")
 def test_what_is_done_to_one_clone_is_not_seen_by_another(fresh_machine: Machine) -> None:
     """One is wrecked while another is used, and a third begins as the second did."""
     first = seen(fresh_machine)
@@ -68,6 +69,7 @@ def chance(machine: Machine) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("kernel", ["6.12", pytest.param("6.1", marks=REPETITION)])
+@rare("concerns the lab only")
 def test_two_clones_draw_different_numbers(kernel: str) -> None:
     """A template's random pool is not its clones'."""
     with Machine(kernel=kernel) as one, Machine(kernel=kernel) as two:

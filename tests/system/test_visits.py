@@ -45,6 +45,7 @@ def wander(machine: Machine, visits: int) -> None:
     end(machine, cpus)
 
 
+@rare("test_levels has the visits of a CPU that stays")
 def test_cpus_wander(machine: Machine) -> None:
     wander(machine, rounds(200, 20))
 

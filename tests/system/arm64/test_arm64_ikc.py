@@ -10,7 +10,7 @@ from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, show, start
 from lab.stage.traffic import Kernel, area, assert_correct, ikc, kernels, send_all
 from tests.support.machines import ON_ARM64
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, rare, rounds
 
 pytestmark = pytest.mark.machine(**ON_ARM64)
 
@@ -175,6 +175,7 @@ GROUP = 16
 
 
 @pytest.mark.machine(arch="arm64", cpus=GROUP + 2, memory="3G")
+@rare("few machines have such ids")
 def test_long_hardware_ids(fresh_machine: Machine) -> None:
     """CPUs whose MPIDR has more than eight bits are named in full, rung, and given back."""
     start(fresh_machine, "web", cpus=f"{GROUP}-{GROUP + 1}")
