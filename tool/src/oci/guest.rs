@@ -31,9 +31,11 @@ pub fn config(bundle: &Bundle, place: &str, leader: Option<i64>) -> Value {
         format!("{place}/{ROOT}").into(),
     );
     // Beside each other: who has processes can have no groups with limits below it.
-    let cgroup = place
-        .replacen(SHARE, "/container", 1)
-        .replacen("container/", "container-", 1);
+    let member = place.strip_prefix(SHARE).and_then(|p| p.rsplit_once('/'));
+    let cgroup = match member {
+        Some((_, id)) => format!("/container-{id}"),
+        None => "/container".into(),
+    };
     set(&mut config, "/linux", "cgroupsPath", cgroup.into());
     if let Some(process) = config.get_mut("process") {
         clean(process);
@@ -209,8 +211,8 @@ mod tests {
     fn what_is_there() {
         let config = config(&example(), SHARE, None);
         insta::assert_snapshot!(serde_json::to_string_pretty(&config).unwrap());
-        let member = super::config(&example(), "/share/b", Some(30));
-        assert_eq!(member["root"]["path"], "/share/b/root");
+        let member = super::config(&example(), "/share/members/b", Some(30));
+        assert_eq!(member["root"]["path"], "/share/members/b/root");
         assert_eq!(member["linux"]["cgroupsPath"], "/container-b");
         assert_eq!(member["linux"]["namespaces"][5]["path"], "/proc/30/ns/net");
         assert_eq!(member["linux"]["namespaces"][0].get("path"), None);

@@ -100,7 +100,7 @@ pub fn with(
 }
 
 /// Return what a container sees of the host.
-pub fn share(root: &Path, record: &Record) -> Result<Share> {
+fn share(root: &Path, record: &Record) -> Result<Share> {
     let owner = record.leader.as_deref().unwrap_or(&record.id);
     let share = Share::of(&match Slots::of(root).taken_by(owner)? {
         Some(slot) => Slots::of(root).place(&slot.name),
@@ -131,6 +131,21 @@ pub fn leave(root: &Path, record: &Record) -> Result<()> {
 /// Have the partition's crun do something, and return what it said.
 pub fn ask(record: &Record, start: &Start) -> Result<String> {
     asked(client::ask(record.cid, start, PATIENCE))
+}
+
+/// Have it do something with a file of JSON, which is in the share until it has been read.
+pub fn ask_with(
+    root: &Path,
+    record: &Record,
+    name: &str,
+    file: &Value,
+    start: &Start,
+) -> Result<String> {
+    let share = share(root, record)?;
+    share.add(name, file)?;
+    let said = ask(record, start);
+    share.remove_file(name)?;
+    said
 }
 
 /// Return what crun there has said; that is the error, if it has failed.

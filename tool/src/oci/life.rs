@@ -245,12 +245,9 @@ impl Runtime {
         let name = format!("exec-{}.json", std::process::id());
         let terminal = process["terminal"].as_bool() == Some(true);
         guest::clean(&mut process);
-        home::share(&self.root, &record)?.add(&name, &process)?;
         let size = terminal.then_some(USUAL_SIZE);
-        ask(
-            &record,
-            &guest::exec(id, &record.place_there(), &name, size),
-        )?;
+        let start = guest::exec(id, &record.place_there(), &name, size);
+        home::ask_with(&self.root, &record, &name, &process, &start)?;
         let config = bundle::json(&config_path(&record))?;
         let words = [
             "proxy".into(),
@@ -291,8 +288,8 @@ impl Runtime {
         bundle::check_update(&resources)?;
         guest::clean_resources(&mut resources);
         let name = format!("update-{}.json", std::process::id());
-        home::share(&self.root, &record)?.add(&name, &resources)?;
-        ask(&record, &guest::update(id, &record.place_there(), &name)).map(drop)
+        let start = guest::update(id, &record.place_there(), &name);
+        home::ask_with(&self.root, &record, &name, &resources, &start).map(drop)
     }
 
     /// Let all of its programs stand still, or go on.

@@ -30,6 +30,8 @@ const SHARE: &str = "/share";
 const ROOT: &str = "root";
 /// In it: what is bound into the container, by number.
 const BINDS: &str = "binds";
+/// In it: the parts of other containers in the same partition, by their ids.
+const MEMBERS: &str = "members";
 /// In it: what `ip` is to do there.
 const NETWORK: &str = "network";
 /// What says on the partition's command line where the host waits for its word.

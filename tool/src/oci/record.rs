@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::SHARE;
+use super::{MEMBERS, SHARE};
 use crate::error::{Error, IoContext, Result};
 
 /// Where containers are remembered, unless told.
@@ -119,7 +119,7 @@ impl Record {
     /// Return where the partition has its part of the share.
     pub fn place_there(&self) -> String {
         match self.leader {
-            Some(_) => format!("{SHARE}/{}", self.id),
+            Some(_) => format!("{SHARE}/{MEMBERS}/{}", self.id),
             None => SHARE.into(),
         }
     }

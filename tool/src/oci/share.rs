@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::bundle::Bundle;
-use super::{BINDS, ROOT};
+use super::{BINDS, MEMBERS, ROOT};
 use crate::abi::mount;
 use crate::error::{IoContext, Result};
 use crate::ui::output;
@@ -32,8 +32,8 @@ impl Share {
     /// Name the part of one more container in the same partition.
     pub fn of_member(&self, id: &str) -> Self {
         Share {
-            own: self.own.join(id),
-            view: self.view.join(id),
+            own: self.own.join(MEMBERS).join(id),
+            view: self.view.join(MEMBERS).join(id),
         }
     }
 
@@ -49,7 +49,9 @@ impl Share {
         }
         mount::file_system("tmpfs", "shimos-oci", &self.own, "mode=755")?;
         mount::make_private(&self.own)?;
-        fs::create_dir(self.own.join(BINDS))?;
+        for directory in [BINDS, MEMBERS] {
+            fs::create_dir(self.own.join(directory))?;
+        }
         mount::bind(&self.own, &self.view, false)?;
         mount::make_private(&self.view)?;
         mount::make_shared(&self.view)?;
@@ -129,6 +131,11 @@ impl Share {
         let what = "cannot write into the container's share";
         let mut file = File::create_new(self.own.join(name)).or_fail(what)?;
         file.write_all(text.as_bytes()).or_fail(what)
+    }
+
+    /// Take a file away that has been read there.
+    pub fn remove_file(&self, name: &str) -> Result<()> {
+        remove_empty(&self.own.join(name))
     }
 
     /// Take it away, as far as it is there.
