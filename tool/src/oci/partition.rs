@@ -122,10 +122,19 @@ fn command(wish: &Wish, initrd: &Path, port: u32) -> Result<Command> {
 
 /// Kill it, if it runs, and remove it, if there is one.
 pub fn remove(name: &str) -> Result<()> {
+    if_there(name, &["rm", "--force"])
+}
+
+/// Do something with a partition, if it is there. It may go meanwhile: a `shimos run` whose
+/// parent was killed takes back what it has made.
+fn if_there(name: &str, command: &[&str]) -> Result<()> {
     if !exists(name)? {
         return Ok(());
     }
-    output(shimos().args(["rm", "--force", name])).map(drop)
+    match output(shimos().args(command).arg(name)) {
+        Err(e) if exists(name)? => Err(e),
+        _ => Ok(()),
+    }
 }
 
 fn exists(name: &str) -> Result<bool> {
@@ -141,10 +150,7 @@ pub fn runs(name: &str) -> bool {
 
 /// Kill its kernel, if there is one.
 pub fn kill(name: &str) -> Result<()> {
-    if !exists(name)? {
-        return Ok(());
-    }
-    output(shimos().args(["kill", name])).map(drop)
+    if_there(name, &["kill"])
 }
 
 fn shimos() -> Command {
