@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use serde::Deserialize;
@@ -82,7 +83,7 @@ pub fn start(wish: &Wish, root: &Path) -> Result<Up> {
     // If this process is killed, it undoes what is half done.
     abi::end_with_us(&mut run);
     let started = {
-        let _one_at_a_time = exclusive(&record::lock_path(root))?;
+        let _one_at_a_time = lock(&record::lock_path(root), FlockArg::LockExclusive)?;
         output(&mut run)
     };
     let up = read(&started?)?;
@@ -179,16 +180,19 @@ fn output(command: &mut Command) -> Result<String> {
     })
 }
 
-/// Wait until nobody else has the file.
-fn exclusive(path: &Path) -> Result<Flock<fs::File>> {
+/// Have a file alone; `None`: somebody else has it, and `how` says not to wait.
+pub fn lock(path: &Path, how: FlockArg) -> Result<Option<Flock<fs::File>>> {
     let what = format!("cannot lock {}", path.display());
     let file = fs::File::options()
         .create(true)
         .append(true)
         .open(path)
         .or_fail(&what)?;
-    Flock::lock(file, FlockArg::LockExclusive)
-        .map_err(|(_, e)| Error::new(format!("{what}: {}", e.desc())))
+    match Flock::lock(file, how) {
+        Ok(lock) => Ok(Some(lock)),
+        Err((_, Errno::EWOULDBLOCK)) => Ok(None),
+        Err((_, e)) => Err(Error::new(format!("{what}: {}", e.desc()))),
+    }
 }
 
 fn read(json: &str) -> Result<Up> {

@@ -82,13 +82,13 @@ impl Slots {
         for path in [self.ready_path(), self.taken_path()] {
             fs::create_dir_all(&path).or_fail(format_args!("cannot make {}", path.display()))?;
         }
-        let path = self.directory.join("lock");
-        let file = fs::File::options().create(true).append(true).open(&path);
-        let file = file.or_fail(format_args!("cannot open {}", path.display()))?;
-        Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, e)| match e {
-            nix::errno::Errno::EWOULDBLOCK => Error::new("somebody keeps the pool already")
-                .hint("systemctl stop shimos-pool, or end `shimos pool keep`"),
-            e => Error::new(format!("cannot lock {}: {}", path.display(), e.desc())),
+        let lock = partition::lock(
+            &self.directory.join("lock"),
+            FlockArg::LockExclusiveNonblock,
+        )?;
+        lock.ok_or_else(|| {
+            Error::new("somebody keeps the pool already")
+                .hint("systemctl stop shimos-pool, or end `shimos pool keep`")
         })
     }
 
