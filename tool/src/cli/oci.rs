@@ -1,11 +1,13 @@
 //! `shimos-oci`: the command line of OCI runtimes, as podman, docker and others call it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::json::Json;
 use crate::oci::record;
+use crate::units::duration;
 
 /// How errors are written into the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -95,6 +97,20 @@ pub enum OciCommand {
         /// table or json
         #[arg(short, long, value_name = "FORMAT", default_value = "table")]
         format: String,
+        /// The container
+        id: String,
+    },
+    /// Print what it uses, one JSON object a line, until it has ended
+    ///
+    /// The objects are those of runc: `stats`, and `oom` if a program was killed because of the
+    /// limit of memory since the last one.
+    Events {
+        /// Print it once
+        #[arg(long)]
+        stats: bool,
+        /// From one to the next
+        #[arg(long, value_name = "SECONDS", value_parser = duration::parse, default_value = "5")]
+        interval: Duration,
         /// The container
         id: String,
     },

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::{LogFormat, Oci, OciCommand, OciExec, OciOutside};
 use crate::error::{Error, IoContext, Result};
 use crate::oci::life::{Outside, Runtime};
-use crate::oci::{bundle, proxy, shadow};
+use crate::oci::{bundle, events, proxy, shadow};
 use crate::ui::output;
 
 /// Do what the command line says; what goes wrong is in the log as well.
@@ -45,6 +45,14 @@ fn dispatch(oci: &Oci) -> Result<()> {
         Command::Delete { force, id } => runtime.delete(id, *force),
         Command::Exec(args) => exec(&runtime, args),
         Command::Ps { format, id } => output::line(runtime.ps(id, format)?.trim_end()),
+        Command::Events {
+            stats,
+            interval,
+            id,
+        } => {
+            let every = (!stats).then_some(*interval);
+            events::follow(&runtime, id, every, |event| output::line(event))
+        }
         Command::Pause { id } => runtime.pause(id, true),
         Command::Resume { id } => runtime.pause(id, false),
         Command::Update { resources, id } => runtime.update(id, bundle::json(resources)?),

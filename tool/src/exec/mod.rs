@@ -73,6 +73,8 @@ pub enum Container {
     Create(String),
     /// The command lets it begin; none, if it has begun.
     Start(String),
+    /// No command: what its cgroup uses, of that name, as JSON of `Figures`.
+    Figures(String),
 }
 
 /// How it ended.

@@ -15,8 +15,10 @@ use nix::unistd::Pid;
 
 use super::program::{Ends, Program};
 use super::{
-    Container, Exit, Kind, MAX_FRAME, Start, WINDOW, kept, pair, receive, send, send_json,
+    Container, Exit, FAILED, Kind, MAX_FRAME, Start, WINDOW, kept, pair, receive, send, send_json,
 };
+use crate::system::System;
+use crate::system::cgroup::Figures;
 
 const READY: PollFlags = PollFlags::POLLIN
     .union(PollFlags::POLLHUP)
@@ -31,6 +33,10 @@ pub fn run(mut connection: File) -> io::Result<()> {
     let exit = match begin(&start) {
         Ok(Begun::Program(program)) => Session::run(&mut connection, program)?,
         Ok(Begun::Kept) => Exit::Code(0),
+        Ok(Begun::Figures(figures)) => {
+            send_json(&mut connection, Kind::Output, &figures)?;
+            Exit::Code(0)
+        }
         Err(exit) => exit,
     };
     send_json(&mut connection, Kind::Exit, &exit)?;
@@ -49,6 +55,7 @@ enum Begun {
     Program(Program),
     /// A container is ready; its program has not begun.
     Kept,
+    Figures(Figures),
 }
 
 fn begin(start: &Start) -> Result<Begun, Exit> {
@@ -56,6 +63,13 @@ fn begin(start: &Start) -> Result<Begun, Exit> {
         None => Ends::start(start).map(|(child, ends)| Begun::Program(Program::child(child, ends))),
         Some(Container::Create(id)) => kept::create(id, start).map(|()| Begun::Kept),
         Some(Container::Start(id)) => kept::start(id, start).map(Begun::Program),
+        Some(Container::Figures(group)) => match Figures::of(&System::real(), group) {
+            Some(figures) => Ok(Begun::Figures(figures)),
+            None => Err(Exit::NotRun(
+                FAILED,
+                format!("there is no cgroup '{group}'"),
+            )),
+        },
     }
 }
 
@@ -252,7 +266,7 @@ impl<'a> Session<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exec::{FAILED, NOT_EXECUTABLE, NOT_FOUND};
+    use crate::exec::{NOT_EXECUTABLE, NOT_FOUND};
     use std::os::fd::OwnedFd;
 
     /// The host's side of a session with this command.

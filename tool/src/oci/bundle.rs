@@ -15,6 +15,18 @@ const OVERHEAD: u64 = 256 << 20;
 pub const MEMORY: u64 = 512 << 20;
 /// What annotations of ours begin with.
 const ANNOTATIONS: &str = "org.shimos.";
+/// Annotations of containerd's and of CRI-O: what a container is in its pod, and the container that
+/// is the pod's sandbox.
+const OF_PODS: [(&str, &str); 2] = [
+    (
+        "io.kubernetes.cri.container-type",
+        "io.kubernetes.cri.sandbox-id",
+    ),
+    (
+        "io.kubernetes.cri-o.ContainerType",
+        "io.kubernetes.cri-o.SandboxID",
+    ),
+];
 /// Whoever has one of these has the machine: the partition's kernel is not kept from it.
 const REFUSED: [&str; 3] = ["CAP_SYS_BOOT", "CAP_SYS_MODULE", "CAP_SYS_RAWIO"];
 
@@ -168,6 +180,15 @@ impl Bundle {
             .iter()
             .find(|n| n.get("type").and_then(Value::as_str) == Some("network"));
         Some(network?.get("path")?.as_str()?.into())
+    }
+
+    /// Return the id of the container whose pod it is in, if an annotation says so.
+    pub fn sandbox(&self) -> Option<&str> {
+        let of = |name| self.config.get("annotations")?.get(name)?.as_str();
+        let mut found = OF_PODS
+            .iter()
+            .filter(|(kind, _)| of(kind) == Some("container"));
+        found.find_map(|(_, id)| of(id))
     }
 
     fn annotation(&self, name: &str) -> Option<&str> {
@@ -419,6 +440,21 @@ pub mod tests {
                 .unwrap_err()
                 .contains("ipc namespace '/run/x'")
         );
+    }
+
+    #[test]
+    fn pods() {
+        let with = |kind: &str| {
+            let mut bundle = example();
+            bundle.config["annotations"] = json!({
+                "io.kubernetes.cri.container-type": kind,
+                "io.kubernetes.cri.sandbox-id": "first",
+            });
+            bundle.sandbox().map(String::from)
+        };
+        assert_eq!(with("container").as_deref(), Some("first"));
+        assert_eq!(with("sandbox"), None);
+        assert_eq!(example().sandbox(), None);
     }
 
     #[test]

@@ -30,13 +30,7 @@ pub fn config(bundle: &Bundle, place: &str, leader: Option<i64>) -> Value {
         "path",
         format!("{place}/{ROOT}").into(),
     );
-    // Beside each other: who has processes can have no groups with limits below it.
-    let member = place.strip_prefix(SHARE).and_then(|p| p.rsplit_once('/'));
-    let cgroup = match member {
-        Some((_, id)) => format!("/container-{id}"),
-        None => "/container".into(),
-    };
-    set(&mut config, "/linux", "cgroupsPath", cgroup.into());
+    set(&mut config, "/linux", "cgroupsPath", cgroup(place).into());
     if let Some(process) = config.get_mut("process") {
         clean(process);
     }
@@ -64,6 +58,16 @@ pub fn config(bundle: &Bundle, place: &str, leader: Option<i64>) -> Value {
         }
     }
     config
+}
+
+/// The cgroup of the container whose part of the share that is. They are beside each other: who has
+/// processes can have no groups with limits below it.
+fn cgroup(place: &str) -> String {
+    let member = place.strip_prefix(SHARE).and_then(|p| p.rsplit_once('/'));
+    match member {
+        Some((_, id)) => format!("/container-{id}"),
+        None => "/container".into(),
+    }
 }
 
 /// A namespace that it shares: with the container whose partition it is, or else the partition's
@@ -123,6 +127,14 @@ pub fn join(file: &str, terminal: Option<(u16, u16)>) -> Start {
     Start {
         terminal,
         container: Some(Container::Start(file.into())),
+        ..Start::default()
+    }
+}
+
+/// Ask for what the container uses whose part of the share that is.
+pub fn figures(place: &str) -> Start {
+    Start {
+        container: Some(Container::Figures(cgroup(place))),
         ..Start::default()
     }
 }

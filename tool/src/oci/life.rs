@@ -14,6 +14,7 @@ use super::shadow::{self, Crun};
 use super::{guest, partition};
 use crate::error::{Error, IoContext, Result};
 use crate::exec::{USUAL_SIZE, client};
+use crate::system::cgroup::Figures;
 use crate::ui::output;
 
 /// How long the crun in a partition may take for SIGKILL: the partition is killed then.
@@ -73,9 +74,8 @@ impl Runtime {
     }
 
     fn make(&self, record: &mut Record, bundle: &Bundle) -> Result<()> {
-        let (share, leader) = match bundle.joins()? {
-            Some(pid) => {
-                let leader = self.leader(pid)?;
+        let (share, leader) = match self.leader(bundle)? {
+            Some(leader) => {
                 let (share, there) = home::with(&self.root, record, &leader, bundle)?;
                 (share, Some(there))
             }
@@ -97,8 +97,18 @@ impl Runtime {
         write(&config_path(record), &config)
     }
 
+    /// The container whose partition it shares: its pod's sandbox, or the one whose namespaces it
+    /// joins. What podman's annotation names is the pod, and no container.
+    fn leader(&self, bundle: &Bundle) -> Result<Option<Record>> {
+        let sandbox = bundle.sandbox().map(|id| Record::find(&self.root, id));
+        match sandbox {
+            Some(Ok(sandbox)) if sandbox.leader.is_none() => Ok(Some(sandbox)),
+            _ => bundle.joins()?.map(|pid| self.owner(pid)).transpose(),
+        }
+    }
+
     /// The container whose program on the host has that number, and which has a partition.
-    fn leader(&self, pid: i64) -> Result<Record> {
+    fn owner(&self, pid: i64) -> Result<Record> {
         let mut all = Record::all(&self.root).into_iter();
         let is_it = |other: &Record| {
             other.leader.is_none() && self.state_of(other)["pid"].as_i64() == Some(pid)
@@ -280,6 +290,19 @@ impl Runtime {
     pub fn ps(&self, id: &str, format: &str) -> Result<String> {
         let record = self.found(id, &["running", "paused"])?;
         ask(&record, &guest::crun(&["ps", "--format", format, id]))
+    }
+
+    /// Fail unless it runs.
+    pub fn check_runs(&self, id: &str) -> Result<()> {
+        self.found(id, &["running", "paused"]).map(drop)
+    }
+
+    /// Return what its processes use, or have used.
+    pub fn figures(&self, id: &str) -> Result<Figures> {
+        let record = Record::find(&self.root, id)?;
+        let said = ask(&record, &guest::figures(&record.place_there()))?;
+        serde_json::from_str(&said)
+            .map_err(|e| Error::new(format!("the partition's figures make no sense: {e}")))
     }
 
     /// Change its limits, as far as they are not the partition's own.

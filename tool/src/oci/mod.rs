@@ -6,6 +6,7 @@
 //! for them.
 
 pub mod bundle;
+pub mod events;
 mod guest;
 mod home;
 pub mod init;

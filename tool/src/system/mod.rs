@@ -1,6 +1,7 @@
 //! What this kernel says in /sys and /proc, below a directory that tests can
 //! choose.
 
+pub mod cgroup;
 pub mod durable;
 pub mod grub;
 pub mod host;
