@@ -10,18 +10,11 @@ from contextlib import contextmanager
 import pytest
 
 from lab.machine import Machine
-from lab.paths import SRC
+from lab.stage.containers import ROOT, bundle, image, pool, prepare
 from lab.stage.partitions import PROGRAMS, Resources, refused
+from tests.support.terminals import follows_size
 from tests.support.tiers import REPETITION, rounds
 
-#: A root with one program in it is an image, too.
-IMAGE = (
-    "mkdir -p /tmp/image/usr/bin /tmp/image/etc && ln -s usr/bin /tmp/image/bin"
-    " && cp /bin/busybox /tmp/image/usr/bin && /bin/busybox --install -s /tmp/image/bin"
-    " && echo root:x:0:0:root:/:/bin/sh >/tmp/image/etc/passwd"
-    " && tar -C /tmp/image -c . | podman import - busybox && rm -rf /tmp/image"
-)
-ROOT = "/run/shimos-oci"
 #: Of a container that is called so.
 PARTITION = f"$(grep -ho 'oci-[0-9a-z-]*' {ROOT}/$(podman inspect -f '{{{{.Id}}}}' c)/container.json | head -1)"
 
@@ -52,21 +45,11 @@ class Podman:
         assert result.status == status, f"{words}: {result.status}\n{result.output}"
 
 
-def prepare(machine: Machine) -> None:
-    """Give the machine what runs containers, and an image."""
-    machine.run("modprobe -a vhost_vsock shimos_backend overlay")
-    machine.run("mountpoint -q /sys/fs/cgroup || mount -t cgroup2 none /sys/fs/cgroup; mkdir -p /dev/mqueue")
-    machine.run("ln -sf shimos /usr/bin/shimos-oci && mkdir -p /etc/containers/containers.conf.d")
-    settings = SRC / "tool/dist/50-shimos.conf"
-    machine.put(f"/etc/containers/containers.conf.d/{settings.name}", settings.read_bytes())
-    machine.run(f"ln -sf {PROGRAMS}/virtiofsd /usr/local/bin/virtiofsd")
-    machine.run(IMAGE, timeout=120)
-
-
 @contextmanager
 def podman(machine: Machine, flavour: str) -> Iterator[Podman]:
     """Prepare the machine; nothing of a container is left at the end."""
     prepare(machine)
+    image(machine)
     before = Resources(machine)
     yield Podman(machine, "shimos", flavour)
     machine.run("while pgrep -f '^shimos serve' || pgrep -x virtiofsd; do sleep 0.05; done")
@@ -103,6 +86,7 @@ def a_container(containers: Podman, version: str) -> None:
     containers.fails(127, run, "no-such-program")
     assert machine.run(f"echo to and fro | {containers.line('exec -i c cat')}").output == "to and fro\n"
     assert containers.output("exec -t c tty").startswith("/dev/pts/")
+    follows_size(machine, containers.line("exec -it c"))
     containers.output("exec --user 0 c sh -c 'echo from within >/volume/other; echo root >/file'")
     assert machine.run("cat /tmp/volume/other").output == "from within\n"
     containers.output("cp c:/file /tmp/copied")
@@ -114,14 +98,32 @@ def a_container(containers: Podman, version: str) -> None:
     containers.output("update --memory 64m c")
     assert containers.output(run, "cat /sys/fs/cgroup/memory.max") == str(64 << 20)
     refused(machine, containers.line("update --cpus 2 c"), "whole CPUs of its own")
+    used(containers)
     containers.output("pause c")
     assert json.loads(machine.run("shimos-oci list -f json").output)[0]["status"] == "paused"
     containers.output("unpause c")
     containers.output("stop -t 20 c")
+    # who follows it sees its end
+    machine.run("while pgrep -x shimos-oci; do sleep 0.1; done; tail -n 1 /tmp/events | grep '\"stats\"'", timeout=60)
     assert containers.output("inspect -f '{{.State.ExitCode}}' c") == "5"
     assert containers.output("logs c 2>/dev/null") == "begun\nended"
     containers.output("rm c")
-    machine.run("rm -rf /tmp/volume /tmp/copied")
+    machine.run("rm -rf /tmp/volume /tmp/copied /tmp/events")
+
+
+def used(containers: Podman) -> None:
+    """Check what is said of a container's use, once and until its end: it may have 64 MiB."""
+    machine = containers.machine
+    # tail keeps all of it in memory
+    containers.fails(137, "exec c", "sh -c 'head -c 100000000 /dev/zero | tail -c 90000000'")
+    name = containers.output("inspect -f '{{.Id}}' c")
+    oom, stats = [json.loads(line) for line in machine.run(f"shimos-oci events --stats {name}").lines]
+    assert oom == {"type": "oom", "id": name}
+    data = stats["data"]
+    assert data["cpu"]["usage"]["total"] > 0 and data["pids"]["current"] >= 1, stats
+    usage = data["memory"]["usage"]
+    assert 0 < usage["usage"] <= usage["limit"] == 64 << 20, stats
+    machine.run(f"shimos-oci events --interval 0.2 {name} >/tmp/events & until [ -s /tmp/events ]; do sleep 0.1; done")
 
 
 def streams(containers: Podman) -> None:
@@ -149,14 +151,44 @@ def network(containers: Podman) -> None:
     containers.output("rm -f -t 0 c")
 
 
+def panic(containers: Podman) -> None:
+    """Check that a panic ends a container within 2 s, with what its kernel said in its log."""
+    machine = containers.machine
+    # its own kernel's, not the host's
+    crash = "until [ -e /volume/go ]; do :; done; echo c >/proc/sysrq-trigger"
+    options = "-v /tmp/volume:/volume --security-opt unmask=/proc/sysrq-trigger"
+    machine.run("mkdir -p /tmp/volume")
+    containers.output("run", f"-d --name c {options} busybox sh -c '{crash}'")
+    proxy = containers.output("inspect -f '{{.State.Pid}}' c")
+    uptime = "read now rest </proc/uptime; echo $now"
+    watch = f"touch /tmp/volume/go; {uptime}; while [ -e /proc/{proxy} ]; do :; done; {uptime}"
+    begin, end = map(float, machine.run(watch, timeout=60).lines)
+    assert end - begin < 2, (begin, end)
+    assert containers.output("wait c") == "125"
+    assert "Kernel panic - not syncing: sysrq triggered crash" in containers.output("logs c 2>&1")
+    containers.output("rm c")
+    machine.run("rm -r /tmp/volume")
+
+
+def hang(containers: Podman) -> None:
+    """Check that a container can be killed whose kernel runs nothing else any more: 6.1 lets one program do that."""
+    machine = containers.machine
+    hang = "'echo -1 >/proc/sys/kernel/sched_rt_runtime_us && exec /hang'"
+    options = f"-v {PROGRAMS}/hang:/hang --cap-add SYS_NICE --security-opt unmask=ALL"
+    containers.output("run", f"-d --name c {options} busybox sh -c", hang)
+    asks = f"shimos exec {PARTITION} -- /bin/shimos --version </dev/null 2>&1"
+    machine.run(f"until {asks} | grep 'nobody answers'; do sleep 0.1; done", timeout=60)
+    refused(machine, "podman kill --signal TERM c", "nobody answers")
+    machine.run("podman kill c", timeout=60)
+    assert containers.output("wait c") == "137"
+    containers.output("rm c")
+
+
 def deaths(containers: Podman) -> None:
     """Check that a killed program, its kernel's end and a killed proxy end a container, and leave nothing."""
     machine = containers.machine
-    # its own kernel's, not the host's; what that said is in the container's log
-    crash = "--security-opt unmask=/proc/sysrq-trigger busybox sh -c 'echo c >/proc/sysrq-trigger'"
-    result = machine.run(containers.line("run", "--rm", crash), check=False, timeout=180)
-    assert result.status == 125, result.output
-    assert "Kernel panic - not syncing: sysrq triggered crash" in result.output
+    panic(containers)
+    hang(Podman(machine, "shimos", "6.1"))
     for kill, status in (
         ("podman kill c", 137),
         (f"shimos kill {PARTITION}", 125),
@@ -189,11 +221,8 @@ def test_pool(machine: Machine) -> None:
     """A container takes a partition that waits, which is gone with it and replaced; else it starts one."""
     waits = "grep -q oci-warm-{} /run/shimos-oci/.pool/ready/*"
     with podman(machine, "6.12") as containers:
-        kernel, online = machine.vmlinux("6.12"), machine.online_cpus()
-        settings = f'cpuset = "1-3"\n[[warm]]\nmemory = "288M"\nkernel = "{kernel}"\n'
-        machine.run("mkdir -p /etc/shimos")
-        machine.put("/etc/shimos/oci.toml", settings.encode())
-        machine.run("shimos pool keep >/tmp/keep 2>&1 & echo $! >/tmp/keep.pid")
+        online = machine.online_cpus()
+        pool(machine, "1-3")
         machine.run(f"until {waits.format(1)}; do sleep 0.1; done", timeout=120)
         refused(machine, "shimos pool drain", "keeps the pool already", "systemctl stop shimos-pool")
         # with a network that the partition did not have, a volume, and beside it one that finds none waiting
@@ -246,15 +275,27 @@ def test_pod(machine: Machine) -> None:
         assert len(machine.run(names).lines) == 3
         containers.output("pod rm -f -t 0 p")
         assert machine.run("shimos ls --quiet").output == ""
+        by_annotations(containers)
+
+
+def by_annotations(containers: Podman) -> None:
+    """Check that containers share a kernel whose annotations say so, as containerd's do."""
+    machine = containers.machine
+    of_pod = '"io.kubernetes.cri.container-type": "container", "io.kubernetes.cri.sandbox-id": "first", '
+    for name, words, more in (("first", '"sleep", "1000"', ""), ("second", '"uname", "-n"', of_pod)):
+        bundle(machine, words, more)
+        machine.run(f"shimos-oci create --bundle /tmp/b {name} </dev/null >/tmp/{name} 2>&1", timeout=120)
+        machine.run(f"shimos-oci start {name}")
+    assert len(machine.run("shimos ls --quiet").lines) == 1
+    machine.run("until shimos-oci state second | grep stopped; do sleep 0.1; done", timeout=60)
+    assert machine.run("cat /tmp/second").output == "crun\n"
+    machine.run("shimos-oci delete second && shimos-oci delete --force first && rm -r /tmp/b /tmp/first /tmp/second")
 
 
 def test_killed_while_it_is_made(machine: Machine) -> None:
     """`create` killed at any moment leaves nothing that `delete` does not take away."""
     with podman(machine, "6.12"):
-        machine.run("mkdir -p /tmp/b/rootfs/bin && cp /bin/busybox /tmp/b/rootfs/bin/ && cd /tmp/b && crun spec")
-        resources = f'"org.shimos.kernel": "{machine.vmlinux("6.12")}", "org.shimos.memory": "288M"'
-        change = f's/"terminal": true/"terminal": false/; s|"ociVersion"|"annotations": {{{resources}}}, &|'
-        machine.run(f"sed -i '{change}' /tmp/b/config.json")
+        bundle(machine, '"true"')
         chance = random.Random(20)
         for _ in range(rounds(40, 4)):
             # The moments are the test's subject, not a wait for an event.
@@ -265,7 +306,6 @@ def test_killed_while_it_is_made(machine: Machine) -> None:
             machine.run(f"until {all_back}; do sleep 0.05; done")
             assert machine.run("shimos-oci list --quiet").output == ""
         # and one more, to its end
-        machine.run("""sed -i 's/"sh"/"busybox", "true"/' /tmp/b/config.json""")
         machine.run("shimos-oci create --bundle /tmp/b c </dev/null >/tmp/create", timeout=120)
         refused(machine, "shimos-oci create --bundle /tmp/b c", "a container 'c' exists already", "delete c")
         machine.run("shimos-oci start c; until shimos-oci state c | grep stopped; do sleep 0.1; done", timeout=60)
