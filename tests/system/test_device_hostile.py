@@ -14,7 +14,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.canary import canary, insmod_canary
-from lab.stage.partitions import Resources, initrd_with, remove, show, start
+from lab.stage.partitions import PROGRAMS, Resources, initrd_with, remove, show, start
 from tests.support.tiers import REPETITION, rare, rounds
 from tests.support.timing import soon
 
@@ -324,3 +324,35 @@ def test_network(stage: Stage) -> None:
     stage.assert_others_work()
     machine.run(f"shimos detach web --id {number} --force && ip link del br9", timeout=60)
     stage.finish()
+
+
+def served(stage: Stage, option: str) -> int:
+    """Give the hostile partition a device that a program serves; returns its number."""
+    shown = stage.machine.run(f"PATH=$PATH:{PROGRAMS} shimos attach web {option} --json 2>/dev/null").output
+    (device,) = json.loads(shown)["devices"]
+    stage.web.run(f"until grep -q 'device.{device['id']} ' /proc/hostile; do sleep 0.1; done")
+    stage.tell(f"start {device['id']}")
+    return int(device["id"])
+
+
+def test_fuzz_of_programs(stage: Stage) -> None:
+    """Wrong starts are refused before a program hears of them; random rings for Linux's vhost_vsock, which bears them, and for virtiofsd, which may be lost: nobody else is."""
+    machine = stage.machine
+    machine.run("modprobe vhost_vsock && mkdir -p /tmp/shared")
+    vsock = served(stage, "--vsock=42")
+    for how in STARTS:
+        assert stage.tell(f"start {vsock} {how}", check=False)["refused"] != "0", how
+    stage.tell(f"start {vsock}")
+    said = stage.tell(f"fuzz {vsock} {rounds(20, 5)} 6", timeout=120)
+    assert int(said["completions"]) > 100, said
+    assert stage.device(vsock)["state"] == "running"
+    stage.assert_others_work()
+    machine.run(f"shimos detach web --id {vsock} --force")
+    directory = served(stage, "--fs /tmp/shared,tag=www")
+    stage.tell(f"fuzz {directory} {rounds(20, 5)} 7", check=False, timeout=120)
+    stage.assert_others_work()
+    found = [d["id"] for d in json.loads(machine.run("shimos devices --json").output)["devices"]]
+    assert directory in found or "fs www for web: " in machine.dmesg(), found
+    assert machine.run("ls -A /tmp/shared").output == ""
+    stage.finish()
+    machine.run("while pgrep -f '^shimos serve' || pgrep -x virtiofsd; do sleep 0.1; done", timeout=30)

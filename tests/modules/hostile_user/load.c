@@ -4,6 +4,7 @@
 #include <linux/io.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
+#include <linux/virtio_ids.h>
 
 #include "hostile.h"
 
@@ -85,17 +86,18 @@ static void random_request(struct target *t, unsigned int q)
 		VIRTIO_BLK_T_DISCARD, VIRTIO_BLK_T_WRITE_ZEROES,
 	};
 	u16 head = 3 * below(&rnd, t->desc.ring / 3 - 1);
-	bool out;
+	/* a queue has one direction, and a request nothing but data */
+	bool packets = t->desc.type == VIRTIO_ID_NET || t->desc.type == VIRTIO_ID_VSOCK, out;
 
 	d += head;
 	type_is(t, types[below(&rnd, ARRAY_SIZE(types))], 8 * below(&rnd, capacity(t) / 8 + 1));
 	out = t->desc.type == 2 ? below(&rnd, 2) : q % 2;
 	set(&d[0], t->phys + HEADER, t->desc.type == 2 ? 16 : 12 + below(&rnd, 200),
-	    VRING_DESC_F_NEXT | (t->desc.type == 1 && !out ? VRING_DESC_F_WRITE : 0), head + 1);
+	    VRING_DESC_F_NEXT | (packets && !out ? VRING_DESC_F_WRITE : 0), head + 1);
 	set(&d[1], t->phys + PAYLOAD + 512 * below(&rnd, 256),
 	    below(&rnd, 8) ? 512 * (1 + below(&rnd, 32)) : 16,
 	    VRING_DESC_F_NEXT | (out ? 0 : VRING_DESC_F_WRITE), head + 2);
-	set(&d[2], t->phys + STATUS, 1, t->desc.type == 1 && out ? 0 : VRING_DESC_F_WRITE, 0);
+	set(&d[2], t->phys + STATUS, 1, packets && out ? 0 : VRING_DESC_F_WRITE, 0);
 	if (!below(&rnd, 4)) {
 		memcpy(t->mem + TABLES, d, 3 * sizeof(*d));
 		((struct vring_desc *)(t->mem + TABLES))[0].next = 1;
@@ -123,6 +125,8 @@ static int rewrite(void *data)
 int fuzz(struct target *t, unsigned int seconds, u64 seed)
 {
 	unsigned long until = jiffies + seconds * HZ, moved = jiffies;
+	/* a program begins when its kernel has told it so */
+	unsigned long patience = t->desc.type <= VIRTIO_ID_BLOCK ? 3 : HZ / 4;
 	struct task_struct *thread = kthread_run(rewrite, t, "hostile-rewrite");
 	unsigned int q;
 	int ret = 0;
@@ -142,7 +146,7 @@ int fuzz(struct target *t, unsigned int seconds, u64 seed)
 			random_request(t, q);
 			tries++;
 		}
-		if (time_after(jiffies, moved + 3)) {
+		if (time_after(jiffies, moved + patience)) {
 			ret = ask(t, SHIMOS_VIRTIO_RESET, NULL, 0) ?: start(t, RIGHT);
 			restarts++;
 			moved = jiffies;
