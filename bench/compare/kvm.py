@@ -36,8 +36,8 @@ def kvm(host: Machine, scale: float) -> Iterator[System]:
         yield System("kvm", host, scale, on_host.kernel(host), (db, web))
 
 
-def start(host: Machine, name: str, address: str, ram: str) -> None:
-    """Start a guest; QEMU comes from the common root."""
+def start(host: Machine, name: str, address: str, ram: str, more: str = "") -> None:
+    """Start a guest; QEMU, which may be given more options, comes from the common root."""
     flavour = host.flavour
     words = f"console=ttyS0 {on_host.cmdline('/dev/vda', address, 'hvc0')}"
     disks = [host.disk(name), host.disk(f"tools-{name}"), ram, host.disk(f"work-{name}")]
@@ -52,7 +52,7 @@ def start(host: Machine, name: str, address: str, ram: str) -> None:
         + f" {drives} -netdev tap,id=net,ifname=tap-{name},script=no,downscript=no,vhost=on"
         f" -device virtio-net-pci,netdev=net,mac=52:54:00:00:01:{last}"
         f" -serial file:/run/{name}.log -chardev socket,id=console,path=/run/{name}.console,server=on,wait=off"
-        " -device virtio-serial-pci -device virtconsole,chardev=console -daemonize",
+        " -device virtio-serial-pci -device virtconsole,chardev=console -daemonize" + more,
         timeout=120,
     )
 
