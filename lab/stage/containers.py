@@ -34,7 +34,8 @@ def image(machine: Machine) -> None:
 
 def bundle(machine: Machine, words: str, annotations: str = "", flavour: str = "6.12") -> None:
     """Make a bundle in /tmp/b: busybox with these words, in quotes, on a kernel of that flavour."""
-    machine.run("mkdir -p /tmp/b/rootfs/bin && cp /bin/busybox /tmp/b/rootfs/bin/ && cd /tmp/b && rm -f config.json")
+    # not anew: a container of it may run
+    machine.run("mkdir -p /tmp/b/rootfs/bin && cp -n /bin/busybox /tmp/b/rootfs/bin/ && rm -f /tmp/b/config.json")
     machine.run("cd /tmp/b && crun spec")
     annotations += f'"org.shimos.kernel": "{machine.vmlinux(flavour)}", "org.shimos.memory": "288M"'
     change = f's/"terminal": true/"terminal": false/; s|"ociVersion"|"annotations": {{{annotations}}}, &|'

@@ -63,10 +63,10 @@ fn dispatch(oci: &Oci) -> Result<()> {
             id,
             process,
             partition,
-        } => match process {
-            None => proxy::start(*cid, id, partition.as_deref()),
-            Some(process) => proxy::join(*cid, process),
-        },
+        } => {
+            let key = process.as_ref().unwrap_or(id);
+            proxy::run(*cid, key, partition.as_deref())
+        }
     }
 }
 

@@ -80,8 +80,8 @@ fn finished(start: &Start) -> Result<Ends, Exit> {
     }
 }
 
-/// Let one that is kept begin.
-pub fn start(id: &str, start: &Start) -> Result<Program, Exit> {
+/// Take over one that is kept; its terminal gets that size.
+pub fn join(id: &str, terminal: Option<(u16, u16)>) -> Result<Program, Exit> {
     let kept = {
         let mut all = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
         all.as_mut().and_then(|all| all.remove(id))
@@ -89,14 +89,11 @@ pub fn start(id: &str, start: &Start) -> Result<Program, Exit> {
     let Some(kept) = kept else {
         return Err(Exit::NotRun(
             FAILED,
-            format!("there is no container '{id}' that could begin"),
+            format!("there is no container '{id}' that waits for its input and output"),
         ));
     };
-    if let Some(size) = start.terminal {
+    if let Some(size) = terminal {
         kept.ends.resize(size);
-    }
-    if !start.command.is_empty() {
-        finished(start)?;
     }
     Ok(Program {
         signals: kept.pid,
@@ -123,8 +120,8 @@ mod tests {
     fn what_the_runtime_says() {
         let refused = create("none", &with("echo 'no such program' >&2; exit 1"));
         assert_eq!(refused, Err(Exit::NotRun(FAILED, "no such program".into())));
-        let missing = start("none", &with("true")).err();
-        let text = "there is no container 'none' that could begin";
+        let missing = join("none", None).err();
+        let text = "there is no container 'none' that waits for its input and output";
         assert_eq!(missing, Some(Exit::NotRun(FAILED, text.into())));
     }
 }

@@ -69,10 +69,10 @@ pub struct Start {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Container {
-    /// The command makes it, and ends. Its input and output are kept for `Start`.
+    /// The command makes it, and ends. Its input and output are kept for `Join`.
     Create(String),
-    /// The command lets it begin; none, if it has begun.
-    Start(String),
+    /// No command: whoever asks is its input and output from now on, until it has ended.
+    Join(String),
     /// No command: what its cgroup uses, of that name, as JSON of `Figures`.
     Figures(String),
 }

@@ -62,7 +62,7 @@ fn begin(start: &Start) -> Result<Begun, Exit> {
     match &start.container {
         None => Ends::start(start).map(|(child, ends)| Begun::Program(Program::child(child, ends))),
         Some(Container::Create(id)) => kept::create(id, start).map(|()| Begun::Kept),
-        Some(Container::Start(id)) => kept::start(id, start).map(Begun::Program),
+        Some(Container::Join(id)) => kept::join(id, start.terminal).map(Begun::Program),
         Some(Container::Figures(group)) => match Figures::of(&System::real(), group) {
             Some(figures) => Ok(Begun::Figures(figures)),
             None => Err(Exit::NotRun(

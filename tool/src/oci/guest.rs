@@ -113,20 +113,16 @@ fn kept(command: &str, words: &[&str], id: &str, key: &str, terminal: Option<(u1
     }
 }
 
-/// Ask for the program's first step, and all that follows.
-pub fn start(id: &str, terminal: Option<(u16, u16)>) -> Start {
-    Start {
-        terminal,
-        container: Some(Container::Start(id.into())),
-        ..crun(&["start", id])
-    }
+/// Ask for the program's first step. What it says is kept.
+pub fn start(id: &str) -> Start {
+    crun(&["start", id])
 }
 
-/// Ask for all that one more process does, which has begun.
-pub fn join(file: &str, terminal: Option<(u16, u16)>) -> Start {
+/// Ask for all that a process does which is kept: the container's own, or that of a file in the share.
+pub fn join(key: &str, terminal: Option<(u16, u16)>) -> Start {
     Start {
         terminal,
-        container: Some(Container::Start(file.into())),
+        container: Some(Container::Join(key.into())),
         ..Start::default()
     }
 }

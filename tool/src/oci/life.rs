@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use super::record::Record;
 use super::shadow::{self, Crun};
 use super::{guest, partition};
 use crate::error::{Error, IoContext, Result};
-use crate::exec::{USUAL_SIZE, client};
+use crate::exec::{Start, USUAL_SIZE, client};
 use crate::system::cgroup::Figures;
 use crate::ui::output;
 
@@ -52,28 +53,34 @@ impl Outside {
 impl Runtime {
     /// Make a container, up to its program's first step.
     pub fn create(&self, id: &str, directory: &Path, outside: &Outside) -> Result<()> {
-        let record = self.prepare(id, directory)?;
-        let made = self.shadow(&record, "create", outside);
+        let (record, request) = self.prepare(id, directory)?;
+        // Neither half needs the other before the first step.
+        let made = thread::scope(|scope| {
+            let there = scope.spawn(|| ask(&record, &request).map(drop));
+            let here = self.shadow(&record, "create", outside);
+            joined(there).and(here)
+        });
         self.or_undo(&record, made)
     }
 
     /// Make a container and run it to its end; nothing is left of it.
     pub fn run(&self, id: &str, directory: &Path, outside: &Outside) -> Result<()> {
-        let record = self.prepare(id, directory)?;
-        let ended = self.shadow(&record, "run", outside);
+        let (record, request) = self.prepare(id, directory)?;
+        let begun = ask(&record, &request).and_then(|_| ask(&record, &guest::start(id)));
+        let ended = begun.and_then(|_| self.shadow(&record, "run", outside));
         let removed = self.remove(&record);
         ended.and(removed)
     }
 
-    /// Both halves but the shadow's crun.
-    fn prepare(&self, id: &str, directory: &Path) -> Result<Record> {
+    /// All but the two halves themselves; returns what makes the partition's.
+    fn prepare(&self, id: &str, directory: &Path) -> Result<(Record, Start)> {
         let bundle = Bundle::read(directory)?;
         let mut record = Record::begin(&self.root, id, &bundle.directory)?;
         let made = self.make(&mut record, &bundle);
-        self.or_undo(&record, made).map(|()| record)
+        self.or_undo(&record, made).map(|start| (record, start))
     }
 
-    fn make(&self, record: &mut Record, bundle: &Bundle) -> Result<()> {
+    fn make(&self, record: &mut Record, bundle: &Bundle) -> Result<Start> {
         let (share, leader) = match self.leader(bundle)? {
             Some(leader) => {
                 let (share, there) = home::with(&self.root, record, &leader, bundle)?;
@@ -84,7 +91,6 @@ impl Runtime {
         let place = record.place_there();
         share.add("config.json", &guest::config(bundle, &place, leader))?;
         let terminal = bundle.terminal().then(|| bundle.size());
-        ask(record, &guest::create(&record.id, &place, terminal))?;
         let program = std::env::current_exe().or_fail("cannot find this program")?;
         let words = [
             "proxy".into(),
@@ -94,7 +100,8 @@ impl Runtime {
             LastWords::describe(&record.partition)?,
         ];
         let config = shadow::config(bundle, &program, &words);
-        write(&config_path(record), &config)
+        write(&config_path(record), &config)?;
+        Ok(guest::create(&record.id, &place, terminal))
     }
 
     /// The container whose partition it shares: its pod's sandbox, or the one whose namespaces it
@@ -145,7 +152,19 @@ impl Runtime {
     pub fn start(&self, id: &str) -> Result<()> {
         let record = Record::find(&self.root, id)?;
         let crun = Crun::of(&record, self.systemd);
-        crun.run(crun.command("start").arg(id)).map(drop)
+        // What the program says waits for the proxy.
+        let (there, here) = thread::scope(|scope| {
+            let there = scope.spawn(|| ask(&record, &guest::start(id)).map(drop));
+            let here = crun.run(crun.command("start").arg(id)).map(drop);
+            (joined(there), here)
+        });
+        match (there, here) {
+            (Ok(()), Err(e)) => {
+                let _ = ask(&record, &guest::crun(&["kill", id, "KILL"]));
+                Err(e)
+            }
+            (there, here) => there.and(here),
+        }
     }
 
     /// Return its state as the specification has it.
@@ -327,6 +346,13 @@ impl Runtime {
         record.paused = pause;
         record.save()
     }
+}
+
+/// What the partition has answered to a thread.
+fn joined(there: ScopedJoinHandle<Result<()>>) -> Result<()> {
+    there
+        .join()
+        .unwrap_or_else(|_| Err(Error::new("the partition was not asked")))
 }
 
 fn is_sigkill(signal: &str) -> bool {

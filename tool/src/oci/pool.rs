@@ -16,11 +16,13 @@ use super::share::Share;
 use super::slot::{Slot, Slots};
 use crate::abi;
 use crate::error::{Error, IoContext, Result};
-use crate::ui::output;
+use crate::ui::{interrupt, output};
 use crate::units::{cpulist, size};
 
 /// What keeps one from being made may go away without a word: CPUs that others had.
 const AGAIN: Duration = Duration::from_secs(10);
+/// Making one takes the host's attention, which a container that has just taken one needs more.
+const LATER: Duration = Duration::from_secs(1);
 /// The longest that a signal goes unseen.
 const SLICE: Duration = Duration::from_millis(250);
 
@@ -43,6 +45,8 @@ pub fn keep(root: &Path, settings: &Settings) -> Result<()> {
             complained = complaint;
         }
         changes.wait(missing.then_some(AGAIN))?;
+        // A signal ends the pause, and then the loop.
+        let _ = interrupt::pause_until(Instant::now() + LATER);
     }
     empty(&slots)
 }
