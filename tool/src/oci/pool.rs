@@ -22,7 +22,7 @@ use crate::units::{cpulist, size};
 /// What keeps one from being made may go away without a word: CPUs that others had.
 const AGAIN: Duration = Duration::from_secs(10);
 /// Making one takes the host's attention, which a container that has just taken one needs more.
-const LATER: Duration = Duration::from_secs(1);
+const LATER: Duration = Duration::from_secs(3);
 /// The longest that a signal goes unseen.
 const SLICE: Duration = Duration::from_millis(250);
 
