@@ -15,6 +15,7 @@ mod last_words;
 pub mod life;
 mod network;
 mod partition;
+mod pod;
 pub mod pool;
 pub mod proxy;
 pub mod record;
