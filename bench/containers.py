@@ -43,7 +43,7 @@ def warm(machine: Machine) -> Iterator[str]:
     """Have partitions wait; yields the command that waits for one of them."""
     containers.pool(machine, "1-3", 2)
     yield "until [ $(ls /run/shimos-oci/.pool/ready | wc -l) = 2 ]; do sleep 0.1; done"
-    machine.run("kill $(cat /tmp/keep.pid); while pgrep -f '^shimos pool keep'; do sleep 0.1; done", timeout=60)
+    containers.end_pool(machine)
 
 
 def starts(rounds: int) -> bool:

@@ -49,3 +49,8 @@ def pool(machine: Machine, cpuset: str, count: int = 1, flavour: str = "6.12") -
     machine.run("mkdir -p /etc/shimos")
     machine.put("/etc/shimos/oci.toml", settings.encode())
     machine.run("shimos pool keep >/tmp/keep 2>&1 & echo $! >/tmp/keep.pid")
+
+
+def end_pool(machine: Machine) -> None:
+    """End what ``pool()`` has begun, with the partitions that wait."""
+    machine.run("kill $(cat /tmp/keep.pid); while pgrep -f '^shimos pool keep'; do sleep 0.1; done", timeout=60)

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 import pytest
 
 from lab.machine import Machine
-from lab.stage.containers import ROOT, bundle, image, pool, prepare
+from lab.stage.containers import ROOT, bundle, end_pool, image, pool, prepare
+from lab.stage.devices import until_unserved
 from lab.stage.partitions import PROGRAMS, Resources, refused
 from tests.support.terminals import follows_size
 from tests.support.tiers import REPETITION, rounds
@@ -52,7 +53,7 @@ def podman(machine: Machine, flavour: str) -> Iterator[Podman]:
     image(machine)
     before = Resources(machine)
     yield Podman(machine, "shimos", flavour)
-    machine.run("while pgrep -f '^shimos serve' || pgrep -x virtiofsd; do sleep 0.05; done")
+    until_unserved(machine)
     assert machine.run(f"grep -c {ROOT} /proc/mounts; ls {ROOT}", check=False).output.split() == ["0"]
     # the partitions' small root is kept, in memory
     machine.run(f"rm -rf {ROOT}/.initrd")
@@ -173,9 +174,9 @@ def panic(containers: Podman) -> None:
 def hang(containers: Podman) -> None:
     """Check that a container can be killed whose kernel runs nothing else any more: 6.1 lets one program do that."""
     machine = containers.machine
-    hang = "'echo -1 >/proc/sys/kernel/sched_rt_runtime_us && exec /hang'"
+    spin = "'echo -1 >/proc/sys/kernel/sched_rt_runtime_us && exec /hang'"
     options = f"-v {PROGRAMS}/hang:/hang --cap-add SYS_NICE --security-opt unmask=ALL"
-    containers.output("run", f"-d --name c {options} busybox sh -c", hang)
+    containers.output("run", f"-d --name c {options} busybox sh -c", spin)
     asks = f"shimos exec {PARTITION} -- /bin/shimos --version </dev/null 2>&1"
     machine.run(f"until {asks} | grep 'nobody answers'; do sleep 0.1; done", timeout=60)
     refused(machine, "podman kill --signal TERM c", "nobody answers")
@@ -250,7 +251,7 @@ def test_pool(machine: Machine) -> None:
         machine.run("while [ -e /run/shimos-oci/.pool/oci-warm-9 ]; do sleep 0.1; done", timeout=60)
         machine.run(f"{waits.format(2)} && ! grep . /tmp/keep")
         assert containers.output("run", "--rm busybox cat /proc/sys/kernel/osrelease") == machine.versions["6.12"]
-        machine.run("kill $(cat /tmp/keep.pid); while pgrep -f '^shimos pool keep'; do sleep 0.1; done", timeout=60)
+        end_pool(machine)
         assert machine.run("shimos ls --quiet").output == ""
         assert machine.online_cpus() == online
         machine.run("rm -rf /etc/shimos/oci.toml /run/shimos-oci/.pool /tmp/volume /tmp/keep*")

@@ -14,7 +14,8 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.canary import canary, insmod_canary
-from lab.stage.partitions import PROGRAMS, Resources, initrd_with, remove, show, start
+from lab.stage.devices import WITH_DAEMON, devices, until_unserved
+from lab.stage.partitions import Resources, initrd_with, remove, show, start
 from tests.support.tiers import REPETITION, rare, rounds
 from tests.support.timing import soon
 
@@ -328,7 +329,7 @@ def test_network(stage: Stage) -> None:
 
 def served(stage: Stage, option: str) -> int:
     """Give the hostile partition a device that a program serves; returns its number."""
-    shown = stage.machine.run(f"PATH=$PATH:{PROGRAMS} shimos attach web {option} --json 2>/dev/null").output
+    shown = stage.machine.run(f"{WITH_DAEMON} shimos attach web {option} --json 2>/dev/null").output
     (device,) = json.loads(shown)["devices"]
     stage.web.run(f"until grep -q 'device.{device['id']} ' /proc/hostile; do sleep 0.1; done")
     stage.tell(f"start {device['id']}")
@@ -351,8 +352,8 @@ def test_fuzz_of_programs(stage: Stage) -> None:
     directory = served(stage, "--fs /tmp/shared,tag=www")
     stage.tell(f"fuzz {directory} {rounds(20, 5)} 7", check=False, timeout=120)
     stage.assert_others_work()
-    found = [d["id"] for d in json.loads(machine.run("shimos devices --json").output)["devices"]]
+    found = [d["id"] for d in devices(machine)]
     assert directory in found or "fs www for web: " in machine.dmesg(), found
     assert machine.run("ls -A /tmp/shared").output == ""
     stage.finish()
-    machine.run("while pgrep -f '^shimos serve' || pgrep -x virtiofsd; do sleep 0.1; done", timeout=30)
+    until_unserved(machine)

@@ -12,6 +12,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.partition import PartitionConsole
+from lab.stage.devices import SERVERS, WITH_DAEMON, until_unserved
 from lab.stage.disks import stock_modules
 from lab.stage.partitions import PROGRAMS, Resources, initrd_with, refused, remove, run_command
 from tests.support.tiers import REPETITION
@@ -24,10 +25,6 @@ LOAD = "for m in /modules/*; do [ ! -e $m ] || insmod $m 2>/dev/null; done"
 SERVE = f"{LOAD}; /{CHECK} serve {PORT}"
 SHARED = "/tmp/shared"
 MOUNT = f"{LOAD}; mkdir -p /s && mount -t virtiofs www /s"
-#: virtiofsd is beside the tests' programs.
-WITH_DAEMON = f"PATH=$PATH:{PROGRAMS}"
-#: The process of each device.
-SERVERS = "pgrep -f '^shimos serve'"
 UNTIL_NONE = "until shimos devices --json | grep -q '\"devices\": \\[\\]'; do :; done"
 
 
@@ -45,7 +42,8 @@ def partition(machine: Machine, flavour: str, module: str, load: str, devices: s
     yield shell
     machine.release_consoles()
     remove(machine)
-    machine.run(f"while {SERVERS} || pgrep -x virtiofsd; do sleep 0.05; done; rm -rf {initrd} /tmp/tree-* {SHARED}")
+    until_unserved(machine)
+    machine.run(f"rm -rf {initrd} /tmp/tree-* {SHARED}")
     before.assert_back()
     machine.assert_dmesg_clean()
 

@@ -21,11 +21,9 @@ pub fn follow(
         return Err(Error::new("--interval must be more than 0 s"));
     }
     runtime.check_runs(id)?;
-    let mut killed = 0;
+    let (mut runs, mut killed) = (true, 0);
     loop {
         let next = Instant::now() + every.unwrap_or_default();
-        // First, so that the last look is after its end.
-        let runs = runtime.check_runs(id).is_ok();
         let figures = runtime.figures(id)?;
         if figures.oom_kills > killed {
             killed = figures.oom_kills;
@@ -36,6 +34,8 @@ pub fn follow(
             return Ok(());
         }
         interrupt::pause_until(next)?;
+        // Before the figures, so that the last ones are of after its end.
+        runs = runtime.check_runs(id).is_ok();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -55,12 +55,10 @@ impl Runtime {
     pub fn create(&self, id: &str, directory: &Path, outside: &Outside) -> Result<()> {
         let (record, request) = self.prepare(id, directory)?;
         // Neither half needs the other before the first step.
-        let made = thread::scope(|scope| {
-            let there = scope.spawn(|| ask(&record, &request).map(drop));
-            let here = self.shadow(&record, "create", outside);
-            joined(there).and(here)
+        let (there, here) = both(&record, &request, || {
+            self.shadow(&record, "create", outside)
         });
-        self.or_undo(&record, made)
+        self.or_undo(&record, there.and(here))
     }
 
     /// Make a container and run it to its end; nothing is left of it.
@@ -153,12 +151,8 @@ impl Runtime {
         let record = Record::find(&self.root, id)?;
         let crun = Crun::of(&record, self.systemd);
         // What the program says waits for the proxy.
-        let (there, here) = thread::scope(|scope| {
-            let there = scope.spawn(|| ask(&record, &guest::start(id)).map(drop));
-            let here = crun.run(crun.command("start").arg(id)).map(drop);
-            (joined(there), here)
-        });
-        match (there, here) {
+        let start = || crun.run(crun.command("start").arg(id)).map(drop);
+        match both(&record, &guest::start(id), start) {
             (Ok(()), Err(e)) => {
                 let _ = ask(&record, &guest::crun(&["kill", id, "KILL"]));
                 Err(e)
@@ -348,11 +342,18 @@ impl Runtime {
     }
 }
 
-/// What the partition has answered to a thread.
-fn joined(there: ScopedJoinHandle<Result<()>>) -> Result<()> {
-    there
-        .join()
-        .unwrap_or_else(|_| Err(Error::new("the partition was not asked")))
+/// Do something there and here at the same time; returns what came of each.
+fn both(
+    record: &Record,
+    request: &Start,
+    here: impl FnOnce() -> Result<()>,
+) -> (Result<()>, Result<()>) {
+    thread::scope(|scope| {
+        let there = scope.spawn(|| ask(record, request).map(drop));
+        let here = here();
+        let lost = |_| Err(Error::new("the partition was not asked"));
+        (there.join().unwrap_or_else(lost), here)
+    })
 }
 
 fn is_sigkill(signal: &str) -> bool {
