@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.compare import host as on_host
-from bench.compare import kvm
+from bench.compare import kvm, shimos
 from bench.compare.system import CHROOT, HOST, MEMORY_MIB, WEB, Kernel
 from lab import progress
 from lab.machine import Machine
@@ -57,18 +57,11 @@ def partition(host: Machine) -> Iterator[Kernel]:
     """Yield a partition with the directory and a vsock."""
     host.load()
     host.run("modprobe -a vhost_vsock shimos_backend")
-    words = on_host.cmdline("/dev/vda", WEB, "ttyIKC0")
-    disks = [host.disk("web"), f"{host.disk('tools-web')},ro", "/dev/ram0", host.disk("work-web")]
-    with progress.step("booting the partition"):
-        host.run(
-            f"shimos run web --cpuset 2-3 --memory {MEMORY_MIB}M --net {on_host.LINK} --cmdline '{words}'"
-            f" --fs {SHARED},tag=bench --vsock={CID} " + " ".join(f"--disk {disk}" for disk in disks),
-            timeout=300,
-        )
-        console = host.partition("web", timeout=300)
-    yield Kernel("web", WEB, console, "/dev/vdc", "/dev/vdd")
-    host.release_consoles()
-    host.run("shimos rm --force web; modprobe -r shimos_backend shimos_kloader", timeout=120, check=False)
+    kernel = shimos.start(host, f"--fs {SHARED},tag=bench --vsock={CID}")
+    try:
+        yield kernel
+    finally:
+        shimos.stop(host)
 
 
 @contextmanager
@@ -85,9 +78,11 @@ def guest(host: Machine) -> Iterator[Kernel]:
     with progress.step("booting the KVM guest"):
         kvm.start(host, "web", WEB, "/dev/ram0", more)
         console = kvm.attach(host, "web", 3)
-    yield Kernel("web", WEB, console, "/dev/vdc", "/dev/vdd")
-    kvm.stop(host, "web")
-    host.shell(3).recover()
+    try:
+        yield Kernel("web", WEB, console, "/dev/vdc", "/dev/vdd")
+    finally:
+        kvm.stop(host, "web")
+        host.shell(3).recover()
 
 
 def measured(kernel: Kernel, seconds: int) -> tuple[list[float], list[float], list[float]]:
@@ -111,16 +106,16 @@ def table(seconds: int) -> None:
             own_files = files(itself, SHARED, seconds)
             own_sockets = sockets(itself, f"tcp {HOST}")
             with partition(host) as kernel:
-                shimos = measured(kernel, seconds)
+                by_shimos = measured(kernel, seconds)
             with guest(host) as kernel:
                 by_kvm = measured(kernel, seconds)
     rows = [*LOADS, "4 trees of C sources written, read, removed, s"]
     print("\n| files | host itself | partition, virtiofs | KVM, virtiofs | partition, disk | KVM, disk |")
     print("| --- |" + " --- |" * 5)
-    for name, *cells in zip(rows, own_files, shimos[0], by_kvm[0], shimos[1], by_kvm[1], strict=True):
+    for name, *cells in zip(rows, own_files, by_shimos[0], by_kvm[0], by_shimos[1], by_kvm[1], strict=True):
         print(f"| {name} | {' | '.join(f'{cell:.5g}' for cell in cells)} |")
     print("\n| sockets to the host | loopback TCP | partition, vsock | KVM, vsock | partition, TCP | KVM, TCP |")
     print("| --- |" + " --- |" * 5)
     for number, name in enumerate(("a byte there and back, us", "64 KiB pieces, Mbit/s")):
-        cells = [own_sockets[number], *(s[2][number + at] for at in (0, 2) for s in (shimos, by_kvm))]
+        cells = [own_sockets[number], *(s[2][number + at] for at in (0, 2) for s in (by_shimos, by_kvm))]
         print(f"| {name} | {' | '.join(f'{cell:.5g}' for cell in cells)} |")
