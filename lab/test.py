@@ -2,6 +2,7 @@
 
 ./test                     every quick check, and every test that is not rare
 ./test --all               rare ones and all repetitions, too, machines that boot cold, and all kernels' code under lockdep
+./test --minutes 60        late tests (tests/support/tiers.py) only as far as there is time
 ./test --touched [REV]     what the changes since REV (HEAD) can have broken
 ./test -k panic            tests by name; and all else that pytest understands
 ./test tests/system/test_life.py
@@ -56,6 +57,9 @@ def _parse(words: list[str]) -> tuple[argparse.Namespace, list[str]]:
     parser.add_argument("--cold", action="store_true", help="boot every machine, clone none")
     parser.add_argument(
         "--touched", nargs="?", const="HEAD", metavar="REV", help="what changes since REV can have broken"
+    )
+    parser.add_argument(
+        "--minutes", type=float, metavar="N", help="begin no late test after so many minutes; what had no time is named"
     )
     parser.add_argument("--checks", action="store_true", help="the quick checks only")
     # More machines than cores would be late too often.
@@ -150,6 +154,7 @@ def _lockdep() -> int:
 def _run(own: argparse.Namespace, others: list[str]) -> int:
     """Return 0 if all is good; else what failed is said last."""
     tier.choose(own.all)
+    tier.limit(own.minutes)
     os.environ[template.COLD_VARIABLE] = "1" if own.cold else ""
     checks = not _chooses(others)
     if own.touched:

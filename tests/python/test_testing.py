@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from lab import accelerator, ledger, test, touched
+from lab import accelerator, ledger, test, tier, touched
 from lab.command import run
 from lab.kernels import Kernel
 from lab.ledger import Entry
@@ -189,6 +189,29 @@ def test_the_longest_group_is_next(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert sorted(queue.workqueue, key=queue._seconds) == ["c", "a", "b"]
     queue.workqueue["d"] = {"d::1": False}
     assert max(queue.workqueue, key=queue._seconds) == "d", "who knows how long it takes"
+
+
+def test_late_groups_are_last_and_need_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = schedule.LongestFirst.__new__(schedule.LongestFirst)
+    queue._known = {"a::1": 30.0, "b::1": 5.0}
+    queue.workqueue = {"late a": {"a::1@late a": False}, "b": {"b::1": False}}
+    assert sorted(queue.workqueue, key=queue._rank) == ["late a", "b"]
+
+    class Item:
+        def __init__(self, *marks: str):
+            self.marks = marks
+
+        def get_closest_marker(self, name: str) -> bool:
+            return name in self.marks
+
+    for minutes in (None, 1.0):
+        monkeypatch.setenv(tier.UNTIL_VARIABLE, "")
+        tier.limit(minutes)
+        schedule.pytest_runtest_setup(Item("late"))  # type: ignore[arg-type]
+    tier.limit(-1.0)
+    schedule.pytest_runtest_setup(Item())  # type: ignore[arg-type]
+    with pytest.raises(pytest.skip.Exception, match="no time is left"):
+        schedule.pytest_runtest_setup(Item("late"))  # type: ignore[arg-type]
 
 
 def test_a_damaged_file_of_durations_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 
@@ -14,11 +15,11 @@ from lab.paths import SRC
 from tests.support import tiers
 
 
-def collected(everything: bool) -> set[str]:
-    """Return the ids of all tests that would run."""
+def collected(everything: bool, *options: str) -> set[str]:
+    """Return the ids of all tests that would run, with more options for pytest."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {tier.ALL_VARIABLE: "1" if everything else "0"}
-    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", "tests")
+    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", *options, "tests")
     said = subprocess.run(command, cwd=SRC, env=environment, check=True, capture_output=True, text=True).stdout
     return {line for line in said.splitlines() if "::" in line}
 
@@ -56,6 +57,17 @@ def test_every_function_runs_by_default() -> None:
     silent = {test for test in never if not is_rare(test)}
     assert not silent, f"only --all would run: {sorted(silent)}"
     assert len(never) <= MOST_RARE, sorted(never)
+
+
+def test_late_ones_say_why_and_are_not_most() -> None:
+    """What a slow computer has no time for is named, and what is left still says something."""
+    marks = re.compile(r"late\(\s*\"(.*)\"\s*\)")
+    reasons = [found for file in (SRC / "tests/system").rglob("test_*.py") for found in marks.findall(file.read_text())]
+    assert reasons and all(len(why) > len("why") for why in reasons)
+    early, all_of_them = collected(False, "-m", "not late"), collected(False)
+    assert early < all_of_them
+    systems = [[test for test in tests if test.startswith("tests/system")] for tests in (early, all_of_them)]
+    assert len(systems[0]) > len(systems[1]) / 2
 
 
 def test_rounds(monkeypatch: pytest.MonkeyPatch) -> None:

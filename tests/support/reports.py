@@ -14,6 +14,7 @@ from lab import ledger
 from lab.machine import Machine
 from lab.paths import CACHE
 from lab.shell import ShellError
+from tests.support import tiers
 
 #: Where a test's report is kept for its fixtures.
 REPORT = pytest.StashKey[pytest.TestReport]()
@@ -108,7 +109,7 @@ def machines_text(entries: list[ledger.Entry]) -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    """Say how machines came up, and what was repeated."""
+    """Say how machines came up, what was repeated, and what found no time."""
     done = ledger.repetitions()
     terminalreporter.section("machines")
     for line in machines_text(ledger.entries()):
@@ -116,6 +117,9 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     terminalreporter.write_line(f"repeated because of a known fault of the emulator: {len(done)}")
     for line in done:
         terminalreporter.write_line(f"  {line}")
+    skipped = terminalreporter.stats.get("skipped", [])
+    if waiting := [report.nodeid for report in skipped if tiers.NO_TIME in report.longreprtext]:
+        terminalreporter.write_line(f"NOT RUN, for there was no time: {len(waiting)} late tests", yellow=True)
     if len(done) > ledger.CEILING:
         terminalreporter.write_line(
             f"FAILED: more than {ledger.CEILING} repetitions, so something else is wrong", red=True

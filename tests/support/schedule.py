@@ -1,4 +1,4 @@
-"""Which tests run, and in what order: those that share a machine together, the longest first."""
+"""Which tests run, and in what order: those that share a machine together, the longest first, late ones last."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
 
+from lab import tier
 from lab.paths import CACHE
 from tests.support import tiers
 
@@ -18,6 +19,8 @@ from tests.support import tiers
 DURATIONS = CACHE / "durations.json"
 #: What is assumed of a test that never ran: long, so that it is not the last one.
 _UNKNOWN = 120.0
+#: What the names of groups of late tests begin with: the scheduler sees names only.
+_LATE = "late "
 
 _taken: dict[str, float] = defaultdict(float)
 
@@ -31,15 +34,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=left_out)
     for item in items:
-        if "module_machine" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(group(item)))
+        if name := group(item):
+            item.add_marker(pytest.mark.xdist_group(name))
 
 
 def group(item: pytest.Item) -> str:
-    """Return the name of the machine that a test shares: its file, and which of the machines of that file."""
+    """Return the name of those that run together: a late test's own, or the machine that it shares; "": none.
+
+    A machine is named by its file, and which of the machines of that file it is.
+    """
+    late = _LATE if item.get_closest_marker("late") else ""
+    if "module_machine" not in getattr(item, "fixturenames", ()):
+        return f"{late}{item.path.name} {item.name}" if late else ""
     call = getattr(item, "callspec", None)
     number = call.indices.get("make_machine", 0) if call else 0
-    return f"{item.path.name}-{number}"
+    return f"{late}{item.path.name}-{number}"
+
+
+@pytest.hookimpl(tryfirst=True)  # before its machine is made
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out what can wait, when there is no time any more."""
+    if item.get_closest_marker("late") and tier.time_is_up():
+        pytest.skip(tiers.NO_TIME)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -66,7 +82,7 @@ def known() -> dict[str, float]:
 
 
 class LongestFirst(LoadGroupScheduling):  # type: ignore[misc] # xdist has no types
-    """Whoever has nothing to do gets the group that takes longest."""
+    """Whoever has nothing to do gets the group that takes longest, of those that are not late."""
 
     def __init__(self, config: pytest.Config, log: Producer | None = None) -> None:
         super().__init__(config, log)
@@ -76,8 +92,11 @@ class LongestFirst(LoadGroupScheduling):  # type: ignore[misc] # xdist has no ty
         tests: dict[str, bool] = self.workqueue[scope]
         return sum(self._known.get(test.rsplit("@", 1)[0], _UNKNOWN) for test in tests)
 
+    def _rank(self, scope: str) -> tuple[bool, float]:
+        return not scope.startswith(_LATE), self._seconds(scope)
+
     def _assign_work_unit(self, node: WorkerController) -> None:
-        self.workqueue.move_to_end(max(self.workqueue, key=self._seconds), last=False)
+        self.workqueue.move_to_end(max(self.workqueue, key=self._rank), last=False)
         super()._assign_work_unit(node)
 
 

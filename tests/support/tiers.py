@@ -1,5 +1,7 @@
 """How much of a test runs: ``./test`` runs what is not rare, ``./test --all`` everything, with all repetitions.
 
+What is ``late`` runs after the rest, and only what finds time: `.ci/run` has little on a slow computer.
+
 A loop asks ``rounds()`` for its length.  Of a parametrized test, parameters that say the same
 of another kernel or machine carry ``REPETITION``; at least one of each test must not, unless the
 whole test is ``rare``.
@@ -13,7 +15,10 @@ import pytest
 
 from lab.tier import everything
 
-__all__ = ["REPETITION", "everything", "on_machines", "rare", "rounds"]
+__all__ = ["NO_TIME", "REPETITION", "everything", "late", "on_machines", "rare", "rounds"]
+
+#: Why a test was skipped for which there was no time.
+NO_TIME = "no time is left for it: ./test without --minutes runs it"
 
 #: Mark of a parameter that only ``./test --all`` runs: pytest.param(..., marks=REPETITION).
 REPETITION = pytest.mark.repetition
@@ -22,6 +27,11 @@ REPETITION = pytest.mark.repetition
 def rare(why: str) -> pytest.MarkDecorator:
     """Return the mark of a whole test that only ``./test --all`` runs: it is long, and ``why`` it can wait."""
     return pytest.mark.repetition(why)
+
+
+def late(why: str) -> pytest.MarkDecorator:
+    """Return the mark of a test, or of a file's, that runs after others, if there is time; and ``why`` others go first."""
+    return pytest.mark.late(why)
 
 
 def rounds(everyone: int, few: int) -> int:

@@ -12,7 +12,7 @@ from lab.stage.canary import canary, insmod_canary
 from lab.stage.disks import stock_module
 from lab.stage.nvme import disk_of, identify, sum_of, wild_initrd
 from lab.stage.partitions import Resources, initrd_with, refused, remove, run_command, show, start
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, late, rounds
 
 DEVICES = (
     PciDevice("nvme,serial=lab0", disk=32),
@@ -27,7 +27,10 @@ INTEL = ("-device", "intel-iommu,intremap=off")
 #: A device as a partition sees it.
 IN_WEB = "0001:{}"
 
-pytestmark = pytest.mark.machine(cmdline="intel_iommu=on", pci=DEVICES, extra=INTEL)
+pytestmark = [
+    pytest.mark.machine(cmdline="intel_iommu=on", pci=DEVICES, extra=INTEL),
+    late("given devices behind an IOMMU; test_pci.py gives devices, too"),
+]
 
 
 def of_show(machine: Machine) -> dict[str, tuple[bool, int]]:

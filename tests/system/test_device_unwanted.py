@@ -9,6 +9,7 @@ import pytest
 from lab.machine import Machine
 from lab.partition import PartitionConsole
 from lab.stage.partitions import initrd_with, remove, start
+from tests.support.tiers import late
 
 CONSOLE, NET, DISK = 3, 1, 2
 #: SHIMOS_VIRTIO_DEVICES
@@ -25,7 +26,7 @@ def prepare(machine: Machine) -> None:
     machine.partition("web").run("insmod /hostile.ko")
 
 
-pytestmark = pytest.mark.machine(stage=prepare)
+pytestmark = [pytest.mark.machine(stage=prepare), late("what is rare at a device")]
 
 
 def said(web: PartitionConsole) -> dict[str, int]:

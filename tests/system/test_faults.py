@@ -13,7 +13,7 @@ from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start, wait_state
 from tests.support import mutants
 from tests.support.mutants import Mutation
-from tests.support.tiers import rare
+from tests.support.tiers import late, rare
 from tests.system import test_owner
 
 #: CPUs take no INIT while the parameter is set, as in VMX operation.
@@ -68,6 +68,7 @@ def test_cpus_that_do_not_stop(fresh_machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
+@late("long, and one of many faults")
 @pytest.mark.machine(partitions=["6.1"])
 def test_owner_that_does_not_stop(fresh_machine: Machine) -> None:
     """What may still write to its users' memory is given nothing back, and nothing is failed, until it stands still."""
@@ -113,6 +114,7 @@ def test_lost_doorbells(fresh_machine: Machine) -> None:
     machine.assert_dmesg_clean()
 
 
+@late("long, and one of many faults")
 @pytest.mark.machine(partitions=["6.1"])
 def test_agent_that_fails(fresh_machine: Machine) -> None:
     """It says so, and leaves nothing behind that its kernel would call at its end."""

@@ -9,6 +9,9 @@ import pytest
 from lab.machine import Machine
 from lab.shell import ShellGone
 from lab.stage.partitions import Resources, remove, run_command, start, wait_state
+from tests.support.tiers import late
+
+pytestmark = late("what seldom happens to a host")
 
 PROGRAM = "/tmp/late"
 

@@ -9,7 +9,9 @@ import pytest
 from lab.machine import Machine
 from lab.shell import ShellGone
 from lab.stage.partitions import PROGRAMS, Resources, initrd_with, refused, remove, show, start
-from tests.support.tiers import rare
+from tests.support.tiers import late, rare
+
+pytestmark = late("what seldom happens to a host")
 
 #: Of a machine to which a CPU, in a socket of its own, and memory can be added.  Linux 6.12 takes none there:
 #: it believes only newer tables than the emulator's, or those of hypervisors that it knows.

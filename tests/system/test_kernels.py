@@ -8,7 +8,7 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start
-from tests.support.tiers import REPETITION
+from tests.support.tiers import REPETITION, late
 
 
 def check_partition(machine: Machine, flavour: str, more: str = "") -> None:
@@ -42,6 +42,7 @@ def test_host_with_partitions(host: str, flavours: tuple[str, ...]) -> None:
         machine.assert_dmesg_clean()
 
 
+@late("one more kernel, built for this test alone")
 @pytest.mark.parametrize("flavour", [pytest.param("6.1-rt", marks=REPETITION), "6.12-rt"])
 def test_realtime_partition(flavour: str) -> None:
     """Debian's rt kernels as partitions of an ordinary host."""

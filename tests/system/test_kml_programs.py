@@ -13,6 +13,9 @@ from lab.stage.kml import KERNEL, PROGRAMS, USER
 from lab.stage.kml_programs import redis, same, sqlite
 from lab.stage.partitions import WAIT_FOR
 from tests.support import tiers
+from tests.support.tiers import late
+
+pytestmark = late("large programs; test_kml.py has small ones")
 
 #: Of Python's own tests those that ask the kernel for something and, under emulation, take seconds.
 PYTHON_TESTS = {

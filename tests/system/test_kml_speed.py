@@ -10,7 +10,9 @@ from lab.machine import Machine
 from lab.stage import kml
 from lab.stage.kml import PROGRAMS, TRUSTED
 from lab.stage.samples import Samples, judge
-from tests.support.tiers import REPETITION
+from tests.support.tiers import REPETITION, late
+
+pytestmark = late("a measurement")
 
 
 @pytest.fixture(scope="module", params=["6.12", pytest.param("6.1", marks=REPETITION)])

@@ -15,7 +15,9 @@ from lab.stage import kml, kml_load
 from lab.stage.kml import TRUSTED
 from tests.support import tiers
 from tests.support.kml_machines import make_machine  # noqa: F401  the fixture of this file
-from tests.support.tiers import REPETITION, rare, rounds
+from tests.support.tiers import REPETITION, late, rare, rounds
+
+pytestmark = late("a load on what test_kml.py tries")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -11,13 +11,17 @@ from lab.devices import OUTSIDE, Disk, Nic
 from lab.machine import Machine
 from lab.partition_root import partition_root
 from lab.stage.partitions import scratch_disk
+from tests.support.tiers import late
 
-pytestmark = pytest.mark.machine(
-    partitions=["6.12"],
-    load=False,
-    disks=[Disk("data", "48M"), Disk("root", partition_root), Disk("fast", "32M", bus="nvme")],
-    nics=[Nic()],
-)
+pytestmark = [
+    pytest.mark.machine(
+        partitions=["6.12"],
+        load=False,
+        disks=[Disk("data", "48M"), Disk("root", partition_root), Disk("fast", "32M", bus="nvme")],
+        nics=[Nic()],
+    ),
+    late("the lab itself, which all other tests use"),
+]
 
 # Disks, networks and what stands for them.
 MODULES = (

@@ -11,8 +11,9 @@ from lab.shell import ShellGone
 from lab.spec import X2APIC
 from lab.stage.partitions import PROGRAMS, Resources, initrd_with, refused, remove, start
 from lab.stage.rt import rt_command, vcpus
+from tests.support.tiers import late
 
-pytestmark = pytest.mark.machine(one_thread=True)
+pytestmark = [pytest.mark.machine(one_thread=True), late("what is rare on a machine with the layer")]
 
 #: A virtual machine of KVM's.
 _OPEN = "vm = fcntl.ioctl(os.open('/dev/kvm', os.O_RDWR), 0xAE01, 0)"

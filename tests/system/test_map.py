@@ -17,6 +17,9 @@ from PIL import Image
 from lab.devices import Nic
 from lab.machine import Machine
 from lab.stage.partitions import MEMORY_MIB, PROGRAMS, remove, scratch_disk, start
+from tests.support.tiers import late
+
+pytestmark = late("pictures of what the tool's other tests read")
 
 WAIT = f"{PROGRAMS}/wait_for"
 #: Colours of a terminal, but not bold or reversed letters.

@@ -9,7 +9,9 @@ import pytest
 
 from lab.machine import Machine
 from lab.stage.partitions import refused, remove, run_command, show, start
-from tests.support.tiers import REPETITION
+from tests.support.tiers import REPETITION, late
+
+pytestmark = late("where memory and CPUs come from; that they come all other tests say")
 
 #: Two CPUs and 2 GiB each.
 _NODES = [

@@ -18,11 +18,14 @@ from lab.machine import Machine
 from lab.partition import PartitionConsole
 from lab.stage.disks import stock_module
 from lab.stage.partitions import Resources, initrd_with, refused, remove, start, wait_state
-from tests.support.tiers import REPETITION, rare, rounds
+from tests.support.tiers import REPETITION, late, rare, rounds
 from tests.support.timing import soon
 
 _HOLES = " ".join(f"memmap=4K$0x{0x110000000 + n * 0x100000:x}" for n in range(20))
-pytestmark = pytest.mark.machine(cmdline=_HOLES)
+pytestmark = [
+    pytest.mark.machine(cmdline=_HOLES),
+    late("partitions that share their devices; test_disks.py and test_networks.py have the host's"),
+]
 
 MEMORY = "384M"
 #: Ends of an owner in the middle of I/O; each costs a boot.

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from lab import build, kernels
 from lab.command import run
-from tests.support.tiers import everything
+from tests.support.tiers import everything, late
+
+pytestmark = late("what is packed other tests try")
 
 #: What an installed machine must have.
 IN_TOOL = (

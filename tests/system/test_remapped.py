@@ -13,7 +13,7 @@ from lab.partition import PartitionConsole
 from lab.spec import X2APIC
 from lab.stage.nvme import disk_of, sum_of
 from lab.stage.partitions import Resources, refused, remove, run_command, start
-from tests.support.tiers import REPETITION
+from tests.support.tiers import REPETITION, late
 from tests.system import test_confined
 
 DEVICES = (
@@ -24,7 +24,10 @@ DISK, NIC = "01:00.0", "02:00.0"
 IN_WEB = f"0001:{DISK}"
 CONFINED = X2APIC | {"cmdline": "intel_iommu=on x2apic_phys", "pci": DEVICES}
 
-pytestmark = pytest.mark.machine(one_thread=True, **CONFINED)
+pytestmark = [
+    pytest.mark.machine(one_thread=True, **CONFINED),
+    late("interrupts of given devices on another machine; test_pci.py gives devices, too"),
+]
 
 
 def counts(shell: Machine | PartitionConsole, word: str) -> list[list[int]]:

@@ -19,7 +19,9 @@ from lab.stage.partitions import (
     start,
     wait_silent,
 )
-from tests.support.tiers import REPETITION, rare, rounds
+from tests.support.tiers import REPETITION, late, rare, rounds
+
+pytestmark = late("growing and shrinking; that CPUs and memory come and go all other tests say")
 
 ONLINE = "/sys/devices/system/cpu"
 #: A disk for a partition: a file of the host's.

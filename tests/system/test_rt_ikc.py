@@ -12,9 +12,12 @@ from lab.machine import Machine
 from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, remove
 from lab.stage.rt import rt_command, spin, vcpus
 from lab.stage.traffic import PROC, area, ikc, kernels, load
-from tests.support.tiers import rounds
+from tests.support.tiers import late, rounds
 
-pytestmark = pytest.mark.machine(one_thread=True)
+pytestmark = [
+    pytest.mark.machine(one_thread=True),
+    late("channels of real-time programs; test_ikc.py has those of kernels"),
+]
 
 USER = f"{PROGRAMS}/ikc_user"
 #: What flood.elf was built for.

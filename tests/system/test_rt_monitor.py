@@ -12,11 +12,14 @@ import pytest
 from lab.machine import Machine
 from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start
 from lab.stage.rt import WORK, busy, rt_command, spin, vcpus
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, late, rounds
 from tests.system.test_layer import load
 from tests.system.test_rt import IMAGES
 
-pytestmark = pytest.mark.machine(one_thread=True)
+pytestmark = [
+    pytest.mark.machine(one_thread=True),
+    late("who watches the real-time program's memory; other tests run such programs"),
+]
 #: Its clock goes by instructions, so it is the same however busy the computer is.
 counted = pytest.mark.machine(cpus=2, icount=True)
 counted_older = pytest.mark.machine(kernel="6.1", partitions=["6.1"], cpus=2, icount=True)

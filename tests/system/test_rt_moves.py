@@ -13,9 +13,9 @@ from lab.machine import Machine
 from lab.stage import rt
 from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start, wait_state
 from lab.stage.rt import rt_command, vcpus
-from tests.support.tiers import rounds
+from tests.support.tiers import late, rounds
 
-pytestmark = pytest.mark.machine(one_thread=True)
+pytestmark = [pytest.mark.machine(one_thread=True), late("where vCPUs go by command; test_rt.py runs them")]
 #: Moves of one command to the machine, when there are many.
 AT_ONCE = 100
 #: Talks to ``talk`` all the time, and notes what has no answer.

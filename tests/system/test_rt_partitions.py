@@ -16,9 +16,12 @@ from lab.shell import ShellGone
 from lab.stage.partitions import PROGRAMS, Resources, refused, remove, show, start, wait_state
 from lab.stage.rt import rt_command, spin, vcpus
 from lab.stage.traffic import area
-from tests.support.tiers import rounds
+from tests.support.tiers import late, rounds
 
-pytestmark = pytest.mark.machine(one_thread=True)
+pytestmark = [
+    pytest.mark.machine(one_thread=True),
+    late("partitions beside real-time programs; both have tests of their own"),
+]
 
 
 def lateness(machine: Machine, more: str = "") -> dict[str, Any]:

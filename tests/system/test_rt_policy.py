@@ -10,9 +10,9 @@ from lab.machine import Machine
 from lab.stage import rt, traffic
 from lab.stage.partitions import refused
 from lab.stage.rt import rt_command, vcpus
-from tests.support.tiers import rounds
+from tests.support.tiers import late, rounds
 
-pytestmark = pytest.mark.machine(one_thread=True)
+pytestmark = [pytest.mark.machine(one_thread=True), late("where vCPUs go by themselves; test_rt.py runs them")]
 
 
 def policy(machine: Machine) -> str:

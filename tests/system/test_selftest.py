@@ -9,6 +9,9 @@ import pytest
 
 from lab.machine import LAB_INITRD, Machine
 from lab.stage.partitions import MEMORY, WAIT_FOR, Resources, refused
+from tests.support.tiers import late
+
+pytestmark = late("its rungs are what other tests do")
 
 RUNGS = ("checks", "cpu", "memory", "parking", "kernel", "doorbell", "all")
 DIRECTORY = "/var/lib/shimos/selftest"

@@ -9,9 +9,13 @@ import pytest
 from lab.machine import LAB_INITRD, Machine
 from lab.paths import SRC
 from lab.stage.partitions import MEMORY, show
+from tests.support.tiers import late
 
 #: Its unit loads the modules.
-pytestmark = pytest.mark.machine(cmdline="lab.systemd", load=False, partitions=["6.1"])
+pytestmark = [
+    pytest.mark.machine(cmdline="lab.systemd", load=False, partitions=["6.1"]),
+    late("systemd around commands that other tests try"),
+]
 
 UNIT = "tool/dist/shimos@.service"
 

@@ -251,7 +251,7 @@ TEETH = [
         one_death,
         mutation("kernel/virtio/fail.c", _FAIL, _SLEEP + _FAIL),
         "a request failed after",
-        **test_owner.pytestmark.kwargs,
+        **test_owner.pytestmark[0].kwargs,
     ),
     tooth(
         "guarded-and-sees-all",

@@ -9,7 +9,7 @@ from lab.machine import Machine
 from lab.spec import X2APIC
 from lab.stage.lan import two_partitions
 from lab.stage.partitions import Resources, refused, remove, run_command, start
-from tests.support.tiers import REPETITION, everything, rounds
+from tests.support.tiers import REPETITION, everything, late, rounds
 from tests.system import test_disks, test_networks
 from tests.system.test_disks import test_data as test_disk_data
 from tests.system.test_ikc import test_bells_follow_their_cpus, test_packets_each_way
@@ -28,12 +28,15 @@ if everything():
     from tests.system.test_guarded import test_several_cpus  # noqa: F401  # to be collected
 #: Of the register that says where the APIC is, and its mode.
 MODE = 1 << 10
-pytestmark = pytest.mark.machine(
-    one_thread=True,
-    disks=test_disks.pytestmark.kwargs["disks"],
-    nics=[Nic(), Nic("vmxnet3")],
-    **X2APIC,
-)
+pytestmark = [
+    pytest.mark.machine(
+        one_thread=True,
+        disks=test_disks.pytestmark.kwargs["disks"],
+        nics=[Nic(), Nic("vmxnet3")],
+        **X2APIC,
+    ),
+    late("tests of other files again, on another machine"),
+]
 
 
 @pytest.mark.parametrize("flavour", ["6.12", pytest.param("6.1", marks=REPETITION)])

@@ -9,8 +9,10 @@ import pytest
 from lab import progress, template
 from lab.machine import Machine
 from tests.support.machines import ON_ARM64
-from tests.support.tiers import REPETITION
+from tests.support.tiers import REPETITION, late
 from tests.system.test_kernels import check_debian_initrd
+
+pytestmark = late("ways to boot beside the one that all other tests take")
 
 #: How a machine describes itself, by the parameter of Machine.
 DESCRIPTIONS = {"ACPI": True, "device tree": False}

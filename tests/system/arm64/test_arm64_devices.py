@@ -11,9 +11,9 @@ from lab.stage.disks import inside, stock_module
 from lab.stage.lan import bridge, ip4, ip6
 from lab.stage.partitions import PROGRAMS, Resources, initrd_with, remove, start
 from tests.support.machines import ON_ARM64
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, late, rounds
 
-pytestmark = pytest.mark.machine(**ON_ARM64)
+pytestmark = [pytest.mark.machine(**ON_ARM64), late("what tests of x86-64 say, on another architecture")]
 
 MIB = 1 << 20
 #: Of a disk: written by one side, read by the other.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from lab.machine import Machine
 from lab.stage.partitions import refused
+from tests.support.tiers import late
+
+pytestmark = late("an older interrupt controller")
 
 
 def test_gicv2() -> None:

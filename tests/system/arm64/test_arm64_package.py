@@ -9,7 +9,9 @@ from lab import build, kernels
 from lab.apt import development
 from lab.arch import ARM64
 from lab.command import run
-from tests.support.tiers import everything
+from tests.support.tiers import everything, late
+
+pytestmark = late("what tests of x86-64 say, on another architecture")
 
 #: No programs in kernel mode and no layer there.
 MODULES = {f"shimos_{name}" for name in ("ikc", "kloader", "agent", "virtio", "backend")}

@@ -12,14 +12,14 @@ from lab.stage.lan import bridge, ip4, ip6
 from lab.stage.partitions import Resources, initrd_with, remove, start
 from lab.stage.traffic import Shell, area, assert_correct, ikc, kernels, send_all
 from tests.support.machines import ON_ARM64
-from tests.support.tiers import rare, rounds
+from tests.support.tiers import late, rare, rounds
 
 LARGE = "6.12-16k"
 KIB, MIB = 1 << 10, 1 << 20
 #: Of a disk: written by one side, read by the other.
 BYTES = 4 * MIB + 4 * KIB
 
-pytestmark = pytest.mark.machine(**ON_ARM64)
+pytestmark = [pytest.mark.machine(**ON_ARM64), late("the same again with pages of another size")]
 
 
 def page_kib(shell: Shell) -> int:
