@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::Result;
 use nix::errno::Errno;
@@ -16,6 +17,9 @@ use super::raw::adopt;
 /// Ports that only root may have (LAST_RESERVED_PORT of net/vmw_vsock/af_vsock.c), but for the
 /// lowest ones, which services have.
 pub const RESERVED: std::ops::RangeInclusive<u32> = 512..=1023;
+
+/// Bits for the connections of one process, before the next one's ports begin.
+const EACH: u32 = 3;
 
 fn stream() -> Result<OwnedFd> {
     let flags = SockFlag::SOCK_CLOEXEC;
@@ -53,9 +57,13 @@ pub fn connect(cid: u32, port: u32) -> Result<File> {
     Ok(connection.into())
 }
 
-/// Not always the same one first: the partition may still know whoever had it.
+/// Another one first each time, here and in the next processes: the partition may still know whoever
+/// had it, and would refuse the same one.
 fn bind_reserved(socket: &OwnedFd) -> Result<()> {
-    let first = RESERVED.start() + std::process::id() % RESERVED.count() as u32;
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let turn = (std::process::id() << EACH).wrapping_add(count);
+    let first = RESERVED.start() + turn % RESERVED.count() as u32;
     for port in (first..=*RESERVED.end()).chain(RESERVED) {
         match bind(socket.as_raw_fd(), &VsockAddr::new(VMADDR_CID_ANY, port)) {
             Err(Errno::EADDRINUSE) => {}
