@@ -32,13 +32,16 @@ def image(machine: Machine) -> None:
     machine.run(_IMAGE, timeout=120)
 
 
-def bundle(machine: Machine, words: str, annotations: str = "", flavour: str = "6.12") -> None:
-    """Make a bundle in /tmp/b: busybox with these words, in quotes, on a kernel of that flavour."""
+def bundle(machine: Machine, words: str, annotations: str = "", flavour: str = "6.12", more: str = "") -> None:
+    """Make a bundle in /tmp/b: busybox with these words, in quotes, on a kernel of that flavour.
+
+    ``annotations`` and ``more`` are more of the description, each with a comma at its end.
+    """
     # not anew: a container of it may run
     machine.run("mkdir -p /tmp/b/rootfs/bin && cp -n /bin/busybox /tmp/b/rootfs/bin/ && rm -f /tmp/b/config.json")
     machine.run("cd /tmp/b && crun spec")
     annotations += f'"org.shimos.kernel": "{machine.vmlinux(flavour)}", "org.shimos.memory": "288M"'
-    change = f's/"terminal": true/"terminal": false/; s|"ociVersion"|"annotations": {{{annotations}}}, &|'
+    change = f's/"terminal": true/"terminal": false/; s|"ociVersion"|{more}"annotations": {{{annotations}}}, &|'
     machine.run(f'sed -i \'{change}; s|"sh"|"busybox", {words}|\' /tmp/b/config.json')
 
 

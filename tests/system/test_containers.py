@@ -14,7 +14,7 @@ from lab.stage.containers import ROOT, bundle, end_pool, image, pool, prepare
 from lab.stage.devices import until_unserved
 from lab.stage.partitions import PROGRAMS, Resources, refused
 from tests.support.terminals import follows_size
-from tests.support.tiers import REPETITION, rounds
+from tests.support.tiers import REPETITION, late, rounds
 
 #: Of a container that is called so.
 PARTITION = f"$(grep -ho 'oci-[0-9a-z-]*' {ROOT}/$(podman inspect -f '{{{{.Id}}}}' c)/container.json | head -1)"
@@ -152,6 +152,48 @@ def network(containers: Podman) -> None:
     containers.output("rm -f -t 0 c")
 
 
+#: What docker does: the network comes to a container that is there.
+_HOOK = """\
+#!/bin/sh
+pid=$(sed 's/.*"pid": *\\([0-9]*\\).*/\\1/' | grep -m 1 .)
+ip link add late0 type veth peer name eth0 netns $pid
+ip address add 10.77.0.1/24 dev late0
+ip link set late0 up
+nsenter --net=/proc/$pid/ns/net ip address add 10.77.0.2/24 dev eth0
+nsenter --net=/proc/$pid/ns/net ip link set eth0 up
+"""
+
+
+def late_network(containers: Podman) -> None:
+    """Check that a container is reached whose network a hook has set up after `create`."""
+    machine = containers.machine
+    machine.put("/tmp/hook", _HOOK.encode(), 0o755)
+    hooks = '"hooks": {"prestart": [{"path": "/tmp/hook"}]}, '
+    bundle(machine, '"httpd", "-f", "-p", "80", "-h", "/bin"', more=hooks)
+    machine.run("shimos-oci create --bundle /tmp/b c </dev/null >/tmp/create 2>&1; cat /tmp/create", timeout=120)
+    machine.run("shimos-oci start c")
+    machine.run("until curl -s http://10.77.0.2/ -o /dev/null; [ $? != 7 ]; do sleep 0.1; done", timeout=60)
+    machine.run("curl -s http://10.77.0.2/busybox | cmp - /bin/busybox", timeout=60)
+    machine.run("shimos-oci delete --force c && rm -r /tmp/b /tmp/hook /tmp/create")
+
+
+def users(containers: Podman) -> None:
+    """Check that a container's users are others on the host, in its processes, its files and its network."""
+    machine = containers.machine
+    machine.run("mkdir -p /tmp/volume && chmod 777 /tmp/volume")
+    words = "sh -c 'id -u; cut -c 1-40 /proc/self/uid_map; echo x >/volume/file; httpd -f -p 80 -h /volume'"
+    options = "-d --name c --uidmap 0:100000:65536 --network podman -v /tmp/volume:/volume"
+    containers.output("run", options, "busybox", words)
+    address = containers.output("inspect -f '{{.NetworkSettings.IPAddress}}' c")
+    machine.run(f"until curl -s http://{address}/ -o /dev/null; [ $? != 7 ]; do sleep 0.1; done", timeout=60)
+    assert machine.run(f"curl -s http://{address}/file").output == "x\n"
+    assert containers.output("logs c").split() == ["0", "0", "100000", "65536"]
+    assert machine.run("stat -c %u /tmp/volume/file").output == "100000\n"
+    assert containers.output("exec c id -u") == "0"
+    containers.output("rm -f -t 0 c")
+    machine.run("rm -r /tmp/volume")
+
+
 def panic(containers: Podman) -> None:
     """Check that a panic ends a container within 2 s, with what its kernel said in its log."""
     machine = containers.machine
@@ -215,9 +257,12 @@ def test_traffic_and_deaths(machine: Machine) -> None:
     with podman(machine, "6.12") as containers:
         streams(containers)
         network(containers)
+        late_network(containers)
+        users(containers)
         deaths(containers)
 
 
+@late("how soon a container begins, not how it runs")
 def test_pool(machine: Machine) -> None:
     """A container takes a partition that waits, which is gone with it and replaced; else it starts one."""
     waits = "grep -q oci-warm-{} /run/shimos-oci/.pool/ready/*"
@@ -257,6 +302,7 @@ def test_pool(machine: Machine) -> None:
         machine.run("rm -rf /etc/shimos/oci.toml /run/shimos-oci/.pool /tmp/volume /tmp/keep*")
 
 
+@late("several on one kernel; other tests have one")
 def test_pod(machine: Machine) -> None:
     """Several containers on one kernel: they share network, host name and memory, and each has files of its own."""
     with podman(machine, "6.12") as containers:
@@ -293,6 +339,7 @@ def by_annotations(containers: Podman) -> None:
     machine.run("shimos-oci delete second && shimos-oci delete --force first && rm -r /tmp/b /tmp/first /tmp/second")
 
 
+@late("one of many ends")
 def test_killed_while_it_is_made(machine: Machine) -> None:
     """`create` killed at any moment leaves nothing that `delete` does not take away."""
     with podman(machine, "6.12"):

@@ -21,7 +21,10 @@ pub use devices::{Attach, Detach};
 pub use ikc::{Perf, Ping};
 pub use json::Json;
 pub use life::{Names, Resize, Restart, Rm, Start, Stop, Wait};
-pub use oci::{Exec as OciExec, LogFormat, Oci, OciCommand, Outside as OciOutside, Pool};
+pub use oci::{
+    CgroupManager, Create as OciCreate, Exec as OciExec, LogFormat, Oci, OciCommand,
+    Outside as OciOutside, Pool, Run as OciRun,
+};
 pub use rt::{Rt, RtCheck, RtLatency, RtMore, RtMove, RtPolicy, RtPriority};
 pub use run::Run;
 pub use selftest::{Rung, Selftest};

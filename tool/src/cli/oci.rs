@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::json::Json;
-use crate::oci::record;
+use crate::oci::process::{self, User};
+use crate::oci::{bundle, record};
 use crate::units::duration;
 
 /// How errors are written into the log.
@@ -14,6 +15,13 @@ use crate::units::duration;
 pub enum LogFormat {
     Json,
     Text,
+}
+
+/// Who makes cgroups on the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CgroupManager {
+    Cgroupfs,
+    Systemd,
 }
 
 /// The whole command line.
@@ -42,6 +50,10 @@ pub struct Oci {
     /// Let systemd make the cgroups on the host
     #[arg(long)]
     pub systemd_cgroup: bool,
+
+    /// The same, in crun's words
+    #[arg(long, value_name = "MANAGER", hide = true)]
+    pub cgroup_manager: Option<CgroupManager>,
 
     /// Taken for who gives it; nothing more is said
     #[arg(long, hide = true)]
@@ -74,7 +86,7 @@ pub enum OciCommand {
         id: String,
     },
     /// Make a container, run it to its end, and remove it
-    Run(Create),
+    Run(Run),
     /// Print its state as JSON
     State {
         /// The container
@@ -181,6 +193,10 @@ pub struct Create {
     #[arg(short, long, value_name = "DIRECTORY", default_value = ".")]
     pub bundle: PathBuf,
 
+    /// Another file than config.json; in the bundle, if it does not begin with '/'
+    #[arg(short = 'f', long, value_name = "FILE", default_value = bundle::CONFIG)]
+    pub config: PathBuf,
+
     #[command(flatten)]
     pub outside: Outside,
 
@@ -194,6 +210,21 @@ pub struct Create {
 
     /// The container
     pub id: String,
+}
+
+/// What is made and run.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Return when it has begun, and leave the rest to `delete`
+    #[arg(short, long)]
+    pub detach: bool,
+
+    /// Do not remove it at its end
+    #[arg(long)]
+    pub keep: bool,
+
+    #[command(flatten)]
+    pub create: Create,
 }
 
 /// Who gets which signal.
@@ -225,6 +256,38 @@ pub struct Exec {
     /// Give it a terminal
     #[arg(short, long)]
     pub tty: bool,
+
+    /// Another user than the container's, and another group
+    #[arg(short, long, value_name = "UID[:GID]", value_parser = process::user, conflicts_with = "process")]
+    pub user: Option<User>,
+
+    /// Another variable of its environment, or another value
+    #[arg(
+        short,
+        long,
+        value_name = "NAME=VALUE",
+        conflicts_with = "process",
+        number_of_values = 1
+    )]
+    pub env: Vec<String>,
+
+    /// Another directory to begin in
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "process")]
+    pub cwd: Option<String>,
+
+    /// One more capability
+    #[arg(
+        short,
+        long,
+        value_name = "CAPABILITY",
+        conflicts_with = "process",
+        number_of_values = 1
+    )]
+    pub cap: Vec<String>,
+
+    /// It gains no rights by the files that it executes
+    #[arg(long, conflicts_with = "process")]
+    pub no_new_privs: bool,
 
     #[command(flatten)]
     pub outside: Outside,
@@ -292,5 +355,12 @@ mod tests {
             panic!()
         };
         assert_eq!(exec.command, ["ls", "-l"]);
+        let line = "shimos-oci --cgroup-manager systemd run -d --config c/x.json a1";
+        let oci = Oci::try_parse_from(line.split_whitespace()).unwrap();
+        assert_eq!(oci.cgroup_manager, Some(CgroupManager::Systemd));
+        let OciCommand::Run(run) = oci.command else {
+            panic!()
+        };
+        assert!(run.detach && !run.keep && run.create.config.ends_with("x.json"));
     }
 }

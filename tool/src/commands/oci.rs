@@ -5,10 +5,14 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use crate::cli::{LogFormat, Oci, OciCommand, OciExec, OciOutside};
+use crate::cli::{
+    CgroupManager, LogFormat, Oci, OciCommand, OciCreate, OciExec, OciOutside, OciRun,
+};
 use crate::error::{Error, IoContext, Result};
+use crate::oci::bundle::{self, Bundle};
 use crate::oci::life::{Outside, Runtime};
-use crate::oci::{bundle, events, proxy, shadow};
+use crate::oci::process::Changes;
+use crate::oci::{events, proxy, shadow};
 use crate::ui::output;
 
 /// Do what the command line says; what goes wrong is in the log as well.
@@ -34,11 +38,14 @@ fn dispatch(oci: &Oci) -> Result<()> {
     use OciCommand as Command;
     let runtime = Runtime {
         root: oci.root.clone(),
-        systemd: oci.systemd_cgroup,
+        systemd: oci.systemd_cgroup || oci.cgroup_manager == Some(CgroupManager::Systemd),
     };
     match &oci.command {
-        Command::Create(args) => runtime.create(&args.id, &args.bundle, &outside(&args.outside)?),
-        Command::Run(args) => runtime.run(&args.id, &args.bundle, &outside(&args.outside)?),
+        Command::Create(args) => {
+            let outside = outside(&args.outside)?;
+            runtime.create(&args.id, read(args)?, &outside)
+        }
+        Command::Run(args) => run_one(&runtime, args),
         Command::Start { id } => runtime.start(id),
         Command::State { id } => print(&runtime.state(id)?),
         Command::Kill(args) => runtime.kill(&args.id, &args.signal, args.all),
@@ -70,6 +77,19 @@ fn dispatch(oci: &Oci) -> Result<()> {
     }
 }
 
+fn read(args: &OciCreate) -> Result<Bundle> {
+    Bundle::read(&args.bundle, &args.config)
+}
+
+fn run_one(runtime: &Runtime, args: &OciRun) -> Result<()> {
+    let outside = outside(&args.create.outside)?;
+    let (id, bundle) = (&args.create.id, read(&args.create)?);
+    match args.detach {
+        true => runtime.begin(id, bundle, &outside),
+        false => runtime.run(id, bundle, &outside, args.keep),
+    }
+}
+
 fn no_files(count: u32) -> Result<()> {
     match count {
         0 => Ok(()),
@@ -91,9 +111,21 @@ fn exec(runtime: &Runtime, args: &OciExec) -> Result<()> {
     let outside = outside(&args.outside)?;
     let process = match &args.process {
         Some(path) => bundle::json(path)?,
-        None => runtime.process(&args.id, &args.command, args.tty)?,
+        None => changes(args).of(runtime.process(&args.id)?),
     };
     runtime.exec(&args.id, process, args.detach, &outside)
+}
+
+fn changes(args: &OciExec) -> Changes {
+    Changes {
+        args: args.command.clone(),
+        terminal: args.tty,
+        user: args.user,
+        env: args.env.clone(),
+        cwd: args.cwd.clone(),
+        capabilities: args.cap.clone(),
+        no_new_privileges: args.no_new_privs,
+    }
 }
 
 /// As the specification has it, without a format of ours.

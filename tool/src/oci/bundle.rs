@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 use crate::error::{Error, IoContext, Result};
 use crate::exec::USUAL_SIZE;
 
+/// A bundle's description, unless told.
+pub const CONFIG: &str = "config.json";
 /// What a kernel and its small root take beside the container's own memory.
 const OVERHEAD: u64 = 256 << 20;
 /// For a container without a limit.
@@ -39,24 +41,25 @@ pub struct Bind {
 #[derive(Debug)]
 pub struct Bundle {
     pub directory: PathBuf,
+    /// Where its description was.
+    pub file: PathBuf,
     pub config: Value,
     pub root: PathBuf,
 }
 
 impl Bundle {
-    /// Read a bundle, and refuse what cannot be had.
-    pub fn read(directory: &Path) -> Result<Self> {
+    /// Read a bundle, described by a file in it, and refuse what cannot be had.
+    pub fn read(directory: &Path, file: &Path) -> Result<Self> {
         let directory = fs::canonicalize(directory).or_fail(format_args!(
             "cannot use the bundle '{}'",
             directory.display()
         ))?;
-        let path = directory.join("config.json");
-        let shown = path.display();
-        let config = json(&path)?;
-        Self::of(directory, config).map_err(|e| e.context(shown))
+        let file = directory.join(file);
+        let config = json(&file)?;
+        Self::of(directory, file.clone(), config).map_err(|e| e.context(file.display()))
     }
 
-    fn of(directory: PathBuf, config: Value) -> Result<Self> {
+    fn of(directory: PathBuf, file: PathBuf, config: Value) -> Result<Self> {
         check(&config)?;
         let root = text(&config, "/root/path")
             .ok_or_else(|| Error::new("'root.path' is missing: the container's root"))?;
@@ -74,6 +77,7 @@ impl Bundle {
         }
         Ok(Bundle {
             directory,
+            file,
             config,
             root,
         })
@@ -143,11 +147,22 @@ impl Bundle {
 
     /// Return its network namespace, if it is one that others have prepared.
     pub fn network(&self) -> Option<PathBuf> {
-        let namespaces = list(self.config.pointer("/linux/namespaces"));
-        let network = namespaces
-            .iter()
-            .find(|n| n.get("type").and_then(Value::as_str) == Some("network"));
-        Some(network?.get("path")?.as_str()?.into())
+        Some(self.namespace("network")?.get("path")?.as_str()?.into())
+    }
+
+    /// Tell whether its network may be set up between `create` and `start`: by a hook, as docker's,
+    /// or by podman for a container with users of its own.
+    pub fn has_late_network(&self) -> bool {
+        let hook = |name: &&str| {
+            let hooks = self.config.pointer(&format!("/hooks/{name}"));
+            !list(hooks).is_empty()
+        };
+        self.network().is_none()
+            && (["prestart", "createRuntime"].iter().any(hook) || self.namespace("user").is_some())
+    }
+
+    fn namespace(&self, kind: &str) -> Option<&Value> {
+        namespace(list(self.config.pointer("/linux/namespaces")), kind)
     }
 
     fn annotation(&self, name: &str) -> Option<&str> {
@@ -280,12 +295,13 @@ pub fn check_update(resources: &Value) -> Result<()> {
     }
 }
 
+fn namespace<'a>(all: &'a [Value], kind: &str) -> Option<&'a Value> {
+    all.iter()
+        .find(|one| one.get("type").and_then(Value::as_str) == Some(kind))
+}
+
 fn check_namespaces(namespaces: &[Value]) -> Result<()> {
-    let of = |kind: &str| {
-        namespaces
-            .iter()
-            .find(|namespace| namespace.get("type").and_then(Value::as_str) == Some(kind))
-    };
+    let of = |kind| namespace(namespaces, kind);
     for kind in ["pid", "mount"] {
         if of(kind).is_none() {
             return Err(Error::new(format!(
@@ -299,11 +315,7 @@ fn check_namespaces(namespaces: &[Value]) -> Result<()> {
                 .hint("--network none"),
         );
     }
-    if of("user").is_some() {
-        return Err(Error::new("user namespaces are not supported so far")
-            .hint("run it as root, without --userns"));
-    }
-    for kind in ["pid", "mount", "cgroup"] {
+    for kind in ["pid", "mount", "cgroup", "user"] {
         if of(kind).is_some_and(|namespace| namespace.get("path").is_some()) {
             return Err(Error::new(format!(
                 "the {kind} namespace of another container cannot be joined"
@@ -353,7 +365,7 @@ pub mod tests {
                 "cgroupsPath": "/libpod/a",
             },
         });
-        Bundle::of("/bundle".into(), config).unwrap()
+        Bundle::of("/bundle".into(), "/bundle/config.json".into(), config).unwrap()
     }
 
     #[test]
@@ -364,6 +376,7 @@ pub mod tests {
         assert_eq!((bundle.terminal(), bundle.size()), (true, (30, 100)));
         assert_eq!(bundle.kernel(), None);
         assert_eq!(bundle.network(), Some("/run/netns/a".into()));
+        assert!(!bundle.has_late_network(), "it is there already");
         bundle.config["linux"]["resources"] = json!({"cpu": {"cpus": "2-3"}});
         assert_eq!(bundle.cpus(), Ok(Cpus::These("2-3".into())));
         assert_eq!(bundle.memory(), Ok(MEMORY));
@@ -374,6 +387,22 @@ pub mod tests {
         let places: Vec<usize> = bundle.binds().iter().map(|bind| bind.index).collect();
         assert_eq!(places, [3, 4], "not /dev/shm");
         assert!(bundle.binds()[1].recursive);
+    }
+
+    #[test]
+    fn networks_that_come_late() {
+        let with = |hooks: Value, kinds: &[&str]| {
+            let mut bundle = example();
+            bundle.config["hooks"] = hooks;
+            bundle.config["linux"]["namespaces"] =
+                kinds.iter().map(|kind| json!({"type": kind})).collect();
+            bundle.has_late_network()
+        };
+        let hook = json!({"createRuntime": [{"path": "/h"}]});
+        assert!(with(hook, &["network"]));
+        assert!(with(Value::Null, &["network", "user"]));
+        let after = json!({"prestart": [], "poststop": [{"path": "/h"}]});
+        assert!(!with(after, &["network"]));
     }
 
     #[test]
@@ -392,7 +421,7 @@ pub mod tests {
                 Some(old) => *old = value,
                 None => config["linux"]["devices"] = value,
             }
-            Bundle::of("/bundle".into(), config).map(|_| ())
+            Bundle::of("/bundle".into(), "/bundle/config.json".into(), config).map(|_| ())
         };
         let namespaces =
             |list: &[&str]| -> Value { list.iter().map(|kind| json!({"type": kind})).collect() };
@@ -414,10 +443,10 @@ pub mod tests {
                 with("/linux/namespaces", namespaces(&["network", "mount"])),
             ),
             (
-                "users",
+                "another's users",
                 with(
-                    "/linux/namespaces",
-                    namespaces(&["pid", "mount", "network", "user"]),
+                    "/linux/namespaces/2",
+                    json!({"type": "user", "path": "/proc/1/ns/user"}),
                 ),
             ),
             (

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::bundle::{Bundle, is_bind, is_shm, mounts};
-use super::{BINDS, CRUN, NETWORK, ROOT, SHARE};
+use super::{BINDS, CRUN, IP, NETWORK, NSENTER, ROOT, SHARE};
 use crate::exec::{Container, Start, kept};
 
 /// The network of the partition: a container's whose network others have prepared.
@@ -35,13 +35,7 @@ pub fn config(bundle: &Bundle, place: &str, leader: Option<i64>) -> Value {
         clean(process);
     }
     if let Some(linux) = config.get_mut("linux").and_then(Value::as_object_mut) {
-        for what in [
-            "mountLabel",
-            "intelRdt",
-            "uidMappings",
-            "gidMappings",
-            "devices",
-        ] {
+        for what in ["mountLabel", "intelRdt", "devices"] {
             linux.remove(what);
         }
         if let Some(resources) = linux.get_mut("resources") {
@@ -142,7 +136,19 @@ pub fn update(id: &str, place: &str, file: &str) -> Start {
 
 /// Ask for the partition's interfaces to be set up, as a file in the share says.
 pub fn network() -> Start {
-    command(&["ip", "-batch", &format!("{SHARE}/{NETWORK}")])
+    command(&[IP, "-batch", &format!("{SHARE}/{NETWORK}")])
+}
+
+/// Ask for the partition's first interface to be given to the network of a process there.
+pub fn give_network(process: i64) -> Start {
+    command(&[IP, "link", "set", "eth0", "netns", &process.to_string()])
+}
+
+/// Ask for the interfaces of a process there to be set up, as a file in the share says.
+pub fn network_of(process: i64) -> Start {
+    let namespace = format!("--net=/proc/{process}/ns/net");
+    let file = format!("{SHARE}/{NETWORK}");
+    command(&[NSENTER, &namespace, IP, "-batch", &file])
 }
 
 /// Ask for a command of crun's.
@@ -159,20 +165,26 @@ fn command(words: &[&str]) -> Start {
 }
 
 /// Leave out of limits what a partition does not share: whole CPUs are its own, and there is no
-/// other user of its devices.
+/// other user of its devices. Containers of a pod share its CPUs by weight.
 pub fn clean_resources(resources: &mut Value) {
     let Some(resources) = resources.as_object_mut() else {
         return;
     };
-    for what in [
-        "cpu",
-        "blockIO",
-        "hugepageLimits",
-        "network",
-        "rdma",
-        "unified",
-    ] {
+    for what in ["blockIO", "hugepageLimits", "network", "rdma"] {
         resources.remove(what);
+    }
+    if let Some(cpu) = resources.get_mut("cpu").and_then(Value::as_object_mut) {
+        cpu.retain(|key, _| matches!(key.as_str(), "shares" | "idle"));
+    }
+    if let Some(files) = resources.get_mut("unified").and_then(Value::as_object_mut) {
+        files.retain(|file, _| {
+            let (controller, what) = file.split_once('.').unwrap_or((file, ""));
+            match controller {
+                "cpuset" | "io" | "hugetlb" | "rdma" => false,
+                "cpu" => !what.starts_with("max"),
+                _ => true,
+            }
+        });
     }
 }
 
@@ -224,5 +236,19 @@ mod tests {
         assert_eq!(member["linux"]["cgroupsPath"], "/container-b");
         assert_eq!(member["linux"]["namespaces"][5]["path"], "/proc/30/ns/net");
         assert_eq!(member["linux"]["namespaces"][0].get("path"), None);
+    }
+
+    #[test]
+    fn limits_of_a_partition() {
+        let mut limits = json!({
+            "memory": {"limit": 1}, "blockIO": {"weight": 1}, "cpu": {"shares": 512, "quota": 1, "cpus": "0"},
+            "unified": {"cpu.weight": "1", "cpu.max": "1", "cpuset.mems": "0", "io.weight": "1", "memory.high": "1", "x": ""},
+        });
+        clean_resources(&mut limits);
+        let kept = json!({
+            "memory": {"limit": 1}, "cpu": {"shares": 512},
+            "unified": {"cpu.weight": "1", "memory.high": "1", "x": ""},
+        });
+        assert_eq!(limits, kept);
     }
 }

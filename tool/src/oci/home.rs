@@ -1,7 +1,7 @@
 //! Where a container's program runs: in a partition of its own, which has waited for it or is
 //! started now, or in that of another container.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::network::Network;
 use super::partition::{self, Nets, Wish};
 use super::record::Record;
 use super::settings::{self, Settings};
-use super::share::Share;
+use super::share::{self, Share};
 use super::slot::Slots;
 use super::{NETWORK, guest};
 use crate::boot::image;
@@ -21,6 +21,9 @@ use crate::ui::output;
 
 /// How long the crun in a partition may take for what it does at once.
 pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What spare interfaces are called, with a number, until their container's network has come.
+const LATE: &str = "oci-late%d";
 
 /// Take a warm partition or start one, with the container's network; the record learns which.
 /// Returns its share, with all that the container has of the host.
@@ -33,6 +36,29 @@ pub fn own(root: &Path, record: &mut Record, bundle: &Bundle) -> Result<Share> {
         network.connect()?;
     }
     Ok(share)
+}
+
+/// Give a container the network that has been set up in its namespace since it was made.
+pub fn late(root: &Path, record: &mut Record, namespace: PathBuf) -> Result<()> {
+    let Some(spare) = record.spare.take() else {
+        return Ok(());
+    };
+    let network = Network::within(namespace)?;
+    if network.is_empty() {
+        return Ok(());
+    }
+    if !network.is_usual() {
+        return Err(Error::new(
+            "a network that comes after `create` can have one interface, with an MTU of 1500",
+        ));
+    }
+    network.take(&spare)?;
+    let process = program(record, &record.id)?;
+    ask(record, &guest::give_network(process))?;
+    share(root, record)?.add_text(NETWORK, &network.there())?;
+    ask(record, &guest::network_of(process))?;
+    network.connect()?;
+    record.save()
 }
 
 fn warm_or_cold(
@@ -48,11 +74,13 @@ fn warm_or_cold(
         Some(kernel) => kernel,
         None => image::of_host().map_err(|e| e.or_hint("--annotation org.shimos.kernel=FILE"))?,
     };
-    let usual = network.is_none_or(Network::is_usual);
+    let late = bundle.has_late_network();
+    let usual = network.is_none_or(Network::is_usual) && share::has_mounts_of_machine();
     let warm = usual.then(|| Slots::of(root).take(&record.id, &kernel, &cpus, memory));
     if let Some(slot) = warm.flatten() {
         record.partition.clone_from(&slot.name);
         record.cid = slot.cid;
+        record.spare = late.then(|| slot.name.clone());
         record.save()?;
         let share = Share::of(&Slots::of(root).place(&slot.name));
         share.fill(bundle)?;
@@ -69,9 +97,15 @@ fn warm_or_cold(
         among: settings.cpuset.as_deref(),
         memory,
         view: &share.view,
-        nets: network.map_or(Nets::None, Nets::Of),
+        nets: match network {
+            Some(network) => Nets::Of(network),
+            None if late => Nets::Spare(LATE),
+            None => Nets::None,
+        },
     };
-    record.cid = partition::start(&wish, root)?.cid;
+    let up = partition::start(&wish, root)?;
+    record.cid = up.cid;
+    record.spare = up.net.filter(|_| late);
     record.save()?;
     Ok(share)
 }
@@ -88,15 +122,19 @@ pub fn with(
     record.partition.clone_from(&leader.partition);
     record.cid = leader.cid;
     record.save()?;
-    let state = ask(record, &guest::crun(&["state", &leader.id]))?;
-    let state: Value = serde_json::from_str(&state).unwrap_or_default();
-    let there = state["pid"].as_i64().filter(|pid| *pid > 0);
-    let there = there
-        .ok_or_else(|| Error::new(format!("container '{}' does not run any more", leader.id)))?;
+    let there = program(record, &leader.id)?;
     let part = share(root, record)?;
     part.make_member()?;
     part.fill(bundle)?;
     Ok((part, there))
+}
+
+/// Return the number there of a container's program.
+fn program(record: &Record, id: &str) -> Result<i64> {
+    let state = ask(record, &guest::crun(&["state", id]))?;
+    let state: Value = serde_json::from_str(&state).unwrap_or_default();
+    let there = state["pid"].as_i64().filter(|pid| *pid > 0);
+    there.ok_or_else(|| Error::new(format!("container '{id}' does not run any more")))
 }
 
 /// Return what a container sees of the host.

@@ -52,28 +52,42 @@ impl Outside {
 
 impl Runtime {
     /// Make a container, up to its program's first step.
-    pub fn create(&self, id: &str, directory: &Path, outside: &Outside) -> Result<()> {
-        let (record, request) = self.prepare(id, directory)?;
-        // Neither half needs the other before the first step.
-        let (there, here) = both(&record, &request, || {
-            self.shadow(&record, "create", outside)
-        });
-        self.or_undo(&record, there.and(here))
+    pub fn create(&self, id: &str, bundle: Bundle, outside: &Outside) -> Result<()> {
+        self.created(id, bundle, outside).map(drop)
     }
 
-    /// Make a container and run it to its end; nothing is left of it.
-    pub fn run(&self, id: &str, directory: &Path, outside: &Outside) -> Result<()> {
-        let (record, request) = self.prepare(id, directory)?;
+    fn created(&self, id: &str, bundle: Bundle, outside: &Outside) -> Result<Record> {
+        let (record, request) = self.prepare(id, bundle)?;
+        // Neither half needs the other before the first step.
+        let (there, here) = both(&record, &request, || {
+            self.shadow(&record, &["create"], outside)
+        });
+        self.or_undo(&record, there.and(here)).map(|()| record)
+    }
+
+    /// Make a container, and let its program begin.
+    pub fn begin(&self, id: &str, bundle: Bundle, outside: &Outside) -> Result<()> {
+        let record = self.created(id, bundle, outside)?;
+        self.or_undo(&record, self.start(id))
+    }
+
+    /// Make a container and run it to its end; nothing is left of it, unless it is to be kept.
+    pub fn run(&self, id: &str, bundle: Bundle, outside: &Outside, keep: bool) -> Result<()> {
+        let (record, request) = self.prepare(id, bundle)?;
         let begun = ask(&record, &request).and_then(|_| ask(&record, &guest::start(id)));
-        let ended = begun.and_then(|_| self.shadow(&record, "run", outside));
+        self.or_undo(&record, begun)?;
+        if keep {
+            return self.shadow(&record, &["run", "--keep"], outside);
+        }
+        let ended = self.shadow(&record, &["run"], outside);
         let removed = self.remove(&record);
         ended.and(removed)
     }
 
     /// All but the two halves themselves; returns what makes the partition's.
-    fn prepare(&self, id: &str, directory: &Path) -> Result<(Record, Start)> {
-        let bundle = Bundle::read(directory)?;
+    fn prepare(&self, id: &str, bundle: Bundle) -> Result<(Record, Start)> {
         let mut record = Record::begin(&self.root, id, &bundle.directory)?;
+        record.config = bundle.file.clone();
         let made = self.make(&mut record, &bundle);
         self.or_undo(&record, made).map(|start| (record, start))
     }
@@ -124,9 +138,10 @@ impl Runtime {
         })
     }
 
-    fn shadow(&self, record: &Record, command: &str, outside: &Outside) -> Result<()> {
+    /// Make the half here; `words` are crun's command.
+    fn shadow(&self, record: &Record, words: &[&str], outside: &Outside) -> Result<()> {
         let crun = Crun::of(record, self.systemd);
-        let mut line = crun.command(command);
+        let mut line = crun.command(words);
         line.arg("--bundle")
             .arg(&record.bundle)
             .arg("--config")
@@ -148,10 +163,15 @@ impl Runtime {
 
     /// Let its program take the first step.
     pub fn start(&self, id: &str) -> Result<()> {
-        let record = Record::find(&self.root, id)?;
+        let mut record = Record::find(&self.root, id)?;
+        if record.spare.is_some() {
+            let shadow = &self.state_of(&record)["pid"];
+            let namespace = format!("/proc/{shadow}/ns/net").into();
+            home::late(&self.root, &mut record, namespace)?;
+        }
         let crun = Crun::of(&record, self.systemd);
         // What the program says waits for the proxy.
-        let start = || crun.run(crun.command("start").arg(id)).map(drop);
+        let start = || crun.run(crun.command(&["start"]).arg(id)).map(drop);
         match both(&record, &guest::start(id), start) {
             (Ok(()), Err(e)) => {
                 let _ = ask(&record, &guest::crun(&["kill", id, "KILL"]));
@@ -224,7 +244,7 @@ impl Runtime {
             // Its program has not begun, or its kernel does not listen any more. The proxy goes
             // first: it ends by the signal, and not because it has lost its partition.
             (heard, _) => {
-                let killed = crun.run(crun.command("kill").args([id, signal]));
+                let killed = crun.run(crun.command(&["kill"]).args([id, signal]));
                 if heard.is_err() {
                     partition::kill(&record.partition)?;
                 }
@@ -250,7 +270,7 @@ impl Runtime {
         home::leave(&self.root, record)?;
         let crun = Crun::of(record, self.systemd);
         if crun.state().is_some() {
-            crun.run(crun.command("delete").arg("--force").arg(&record.id))?;
+            crun.run(crun.command(&["delete", "--force"]).arg(&record.id))?;
         }
         record.remove()
     }
@@ -281,7 +301,7 @@ impl Runtime {
         let path = record.directory().join(&name);
         write(&path, &shadow::joining(&config, &words, terminal))?;
         let crun = Crun::of(&record, self.systemd);
-        let mut line = crun.command("exec");
+        let mut line = crun.command(&["exec"]);
         line.arg("--process").arg(&path);
         if detach {
             line.arg("--detach");
@@ -290,13 +310,10 @@ impl Runtime {
         crun.run_with_ours(line.arg(&record.id))
     }
 
-    /// Return the process that a command makes in the container, as the container's own has it.
-    pub fn process(&self, id: &str, args: &[String], terminal: bool) -> Result<Value> {
+    /// Return its own process, as it was asked for.
+    pub fn process(&self, id: &str) -> Result<Value> {
         let record = Record::find(&self.root, id)?;
-        let mut process = Bundle::read(&record.bundle)?.config["process"].take();
-        process["args"] = args.into();
-        process["terminal"] = terminal.into();
-        Ok(process)
+        Ok(bundle::json(&record.config)?["process"].take())
     }
 
     /// Return what crun's `ps` says of it.
@@ -396,8 +413,7 @@ mod tests {
         );
         assert!(runtime.list().is_empty());
         assert!(
-            runtime
-                .create("a", work.path(), &Outside::default())
+            Bundle::read(work.path(), Path::new(bundle::CONFIG))
                 .unwrap_err()
                 .to_string()
                 .contains("config.json")

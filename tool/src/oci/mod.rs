@@ -17,6 +17,7 @@ mod network;
 mod partition;
 mod pod;
 pub mod pool;
+pub mod process;
 pub mod proxy;
 pub mod record;
 pub mod settings;
@@ -42,3 +43,5 @@ const HELLO: &str = "shimos_oci.hello=";
 const CRUN: &str = "crun";
 /// What sets up interfaces, here and there.
 const IP: &str = "ip";
+/// What runs `ip` for another network, here and there.
+const NSENTER: &str = "nsenter";

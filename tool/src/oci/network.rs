@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use serde::Deserialize;
 
-use super::IP;
 use super::bundle::Bundle;
+use super::{IP, NSENTER};
 use crate::error::{Error, IoContext, Result};
 
 /// What our interfaces in the namespace are called, with a number.
@@ -59,19 +59,20 @@ struct Route {
 }
 
 impl Network {
-    /// Read what there is; `None`: the container has a network namespace of its own, with nothing
-    /// in it.
+    /// Read what has been prepared; `None`: the container's network namespace is made with it.
     pub fn of(bundle: &Bundle) -> Result<Option<Self>> {
-        let Some(namespace) = bundle.network() else {
-            return Ok(None);
-        };
+        bundle.network().map(Self::within).transpose()
+    }
+
+    /// Read what there is in a namespace.
+    pub fn within(namespace: PathBuf) -> Result<Self> {
         let ip = |words: &[&str]| -> Result<String> { said(within(&namespace, IP).args(words)) };
         let links = ip(&["-json", "address", "show"])?;
         let mut routes = Vec::new();
         for family in ["-4", "-6"] {
             routes.extend(parsed::<Route>(&ip(&[family, "-json", "route", "show"])?)?);
         }
-        Ok(Some(Network::found(namespace, parsed(&links)?, routes)))
+        Ok(Network::found(namespace, parsed(&links)?, routes))
     }
 
     fn found(namespace: PathBuf, links: Vec<Link>, routes: Vec<Route>) -> Self {
@@ -141,6 +142,11 @@ impl Network {
         text
     }
 
+    /// Tell whether there is nothing but the loopback interface.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
     /// Tell whether one spare interface does, which is as it comes.
     pub fn is_usual(&self) -> bool {
         matches!(self.links.as_slice(), [] | [Link { mtu: USUAL_MTU, .. }])
@@ -195,7 +201,7 @@ impl Network {
 }
 
 fn within(namespace: &Path, program: impl AsRef<std::ffi::OsStr>) -> Command {
-    let mut command = Command::new("nsenter");
+    let mut command = Command::new(NSENTER);
     command
         .arg(format!("--net={}", namespace.display()))
         .arg("--")

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::bundle::Cpus;
 use super::network::Network;
-use super::{CRUN, HELLO, IP, SHARE_TAG, initrd, record};
+use super::{CRUN, HELLO, IP, NSENTER, SHARE_TAG, initrd, record};
 use crate::abi::{self, vsock};
 use crate::boot::image;
 use crate::error::{Error, IoContext, Result};
@@ -41,7 +41,7 @@ pub enum Nets<'a> {
     None,
     /// One beside each that the container has.
     Of(&'a Network),
-    /// One for whoever takes the partition; its name on the host.
+    /// One for whoever takes the partition; its name on the host, in which %d becomes a number.
     Spare(&'a str),
 }
 
@@ -51,6 +51,8 @@ pub struct Up {
     /// The address of its vsock.
     pub cid: u32,
     pub cpus: Vec<u32>,
+    /// Its first interface, by the name on the host.
+    pub net: Option<String>,
 }
 
 /// What `shimos run --json` says of one, as far as it matters here.
@@ -73,7 +75,8 @@ pub fn start(wish: &Wish, root: &Path) -> Result<Up> {
     let (_, found) = image::open(wish.kernel)?;
     let programs: &[&str] = match wish.nets {
         Nets::None => &[CRUN],
-        _ => &[CRUN, IP],
+        Nets::Of(_) => &[CRUN, IP],
+        Nets::Spare(_) => &[CRUN, IP, NSENTER],
     };
     let initrd = initrd::file(&record::initrds_path(root), &found.version, programs)?;
     let (listener, port) = vsock::listen_anywhere()
@@ -198,10 +201,12 @@ pub fn lock(path: &Path, how: FlockArg) -> Result<Option<Flock<fs::File>>> {
 fn read(json: &str) -> Result<Up> {
     let started: Started = serde_json::from_str(json)
         .map_err(|e| Error::new(format!("`shimos run` says what makes no sense: {e}")))?;
-    let vsock = started.devices.iter().find(|device| device.kind == "vsock");
-    let cid = vsock.and_then(|device| device.name.parse().ok());
+    let named = |kind| started.devices.iter().find(|device| device.kind == kind);
+    let cid = named("vsock").and_then(|device| device.name.parse().ok());
+    let net = named("net").map(|device| device.name.clone());
     Ok(Up {
         cid: cid.ok_or_else(|| Error::new("the partition has no vsock"))?,
+        net,
         cpus: started.cpus,
     })
 }
@@ -235,7 +240,7 @@ mod tests {
                 {"type": "fs", "name": "shimos"}, {"type": "vsock", "name": "3"}]}"#,
         );
         let up = up.unwrap();
-        assert_eq!((up.cid, up.cpus), (3, vec![2, 3]));
+        assert_eq!((up.cid, up.cpus, up.net), (3, vec![2, 3], None));
         assert!(read(r#"{"cpus": [], "devices": []}"#).is_err());
         assert!(read("").is_err());
     }

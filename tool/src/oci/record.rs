@@ -20,11 +20,17 @@ const FILE: &str = "container.json";
 pub struct Record {
     pub id: String,
     pub bundle: PathBuf,
+    /// The bundle's description.
+    #[serde(default)]
+    pub config: PathBuf,
     /// The name of its partition.
     pub partition: String,
     /// The address of its partition's vsock; 0: it has none yet.
     pub cid: u32,
     pub paused: bool,
+    /// The interface on the host that is there for a network which comes late.
+    #[serde(default)]
+    pub spare: Option<String>,
     /// The container whose partition it is, if it is not its own.
     pub leader: Option<String>,
     #[serde(skip)]
@@ -76,9 +82,11 @@ impl Record {
         Record {
             id: id.into(),
             bundle: bundle.into(),
+            config: PathBuf::new(),
             partition: partition_name(id),
             cid: 0,
             paused: false,
+            spare: None,
             leader: None,
             root: root.into(),
         }

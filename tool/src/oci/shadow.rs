@@ -34,10 +34,18 @@ pub fn config(bundle: &Bundle, program: &Path, words: &[String]) -> Value {
     }
     if let Some(linux) = config["linux"].as_object_mut() {
         linux.remove("seccomp");
+        // Only root of the host has root's ports.
+        for what in ["uidMappings", "gidMappings"] {
+            linux.remove(what);
+        }
+        if let Some(namespaces) = linux.get_mut("namespaces").and_then(Value::as_array_mut) {
+            namespaces.retain(|namespace| namespace["type"] != "user");
+        }
         // The proxy runs where it can: the container's CPUs are away.
         if let Some(resources) = linux.get_mut("resources").and_then(Value::as_object_mut) {
             resources.remove("cpu");
             resources.remove("memory");
+            resources.remove("unified");
         }
     }
     config
@@ -92,14 +100,14 @@ impl<'a> Crun<'a> {
         Crun { record, systemd }
     }
 
-    /// Begin a command line.
-    pub fn command(&self, name: &str) -> Command {
+    /// Begin a command line: a command of crun's, and options of that.
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(CRUN);
         command.arg("--root").arg(self.record.crun_root());
         if self.systemd {
             command.arg("--systemd-cgroup");
         }
-        command.arg(name);
+        command.args(words);
         command
     }
 
@@ -120,7 +128,9 @@ impl<'a> Crun<'a> {
 
     /// Return what it says of the container: `None`, it knows none.
     pub fn state(&self) -> Option<Value> {
-        let text = self.run(self.command("state").arg(&self.record.id)).ok()?;
+        let text = self
+            .run(self.command(&["state"]).arg(&self.record.id))
+            .ok()?;
         serde_json::from_str(&text).ok()
     }
 }
@@ -160,6 +170,12 @@ mod tests {
             &["proxy".into(), "42".into()],
         );
         insta::assert_snapshot!(serde_json::to_string_pretty(&config).unwrap());
+        let mut other = example();
+        other.config["linux"]["namespaces"] = json!([{"type": "user"}, {"type": "pid"}]);
+        other.config["linux"]["uidMappings"] = json!([]);
+        let config = super::config(&other, Path::new("/p"), &[]);
+        assert_eq!(config["linux"]["namespaces"], json!([{"type": "pid"}]));
+        assert_eq!(config["linux"].get("uidMappings"), None);
         let mut without = example();
         without.config["mounts"] = Value::Null;
         let config = super::config(&without, Path::new("/p"), &[]);

@@ -13,6 +13,13 @@ use crate::abi::mount;
 use crate::error::{IoContext, Result};
 use crate::ui::output;
 
+/// Tell whether this process has the mounts of the machine. podman makes a container with users of
+/// its own where it has others: nothing that is mounted there reaches a partition which waits.
+pub fn has_mounts_of_machine() -> bool {
+    let namespace = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    namespace("self") == namespace("1")
+}
+
 /// The directory as the host writes it, and as the partition sees it, which can change nothing
 /// of it but below the root and the binds.
 pub struct Share {
@@ -47,7 +54,9 @@ impl Share {
         for place in [&self.own, &self.view] {
             fs::create_dir(place)?;
         }
-        mount::file_system("tmpfs", "shimos-oci", &self.own, "mode=755")?;
+        // A mount, so that what is mounted below stays here; but whoever has other mounts finds the
+        // same files there.
+        mount::bind(&self.own, &self.own, false)?;
         mount::make_private(&self.own)?;
         for directory in [BINDS, MEMBERS] {
             fs::create_dir(self.own.join(directory))?;
