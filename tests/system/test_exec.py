@@ -85,7 +85,10 @@ def streams(machine: Machine) -> None:
     # who does not read does not keep the signal away
     machine.run(f"{EXEC} web -- sleep 1000 </dev/zero & {UNTIL_SLEEPS}; kill -TERM $!; wait $!; [ $? = 143 ]")
     machine.run(f"! {SLEEPS}")
-    machine.run("rm /tmp/data")
+    # who reads does not wait for more when the program has closed its output
+    reader = f"{EXEC} web -- sh -c 'echo x; exec >&-; exec sleep 1000' | (cat >/tmp/read; touch /tmp/closed)"
+    machine.run(f"{reader} & until [ -e /tmp/closed ]; do sleep 0.1; done; grep x /tmp/read && {UNTIL_SLEEPS}")
+    machine.run("pkill -f '^shimos exec' && wait; rm /tmp/data /tmp/read /tmp/closed")
 
 
 def terminal(machine: Machine) -> None:

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd;
 
 use super::{Exit, Kind, MAX_FRAME, PORT, Start, USUAL_SIZE, WINDOW, receive, send, send_json};
 use crate::abi::{self, tty, vsock};
@@ -98,6 +99,8 @@ fn talk(mut connection: File, start: &Start) -> Result<Exit> {
             Err(e) => return Err(e).or_fail(LOST),
         };
         match kind {
+            Kind::Output if payload.is_empty() => close(unistd::dup2_stdout)?,
+            Kind::Errors if payload.is_empty() => close(unistd::dup2_stderr)?,
             Kind::Output => show(&mut io::stdout().lock(), &payload)?,
             Kind::Errors => show(&mut io::stderr().lock(), &payload)?,
             Kind::Taken => to.taken(&payload),
@@ -107,6 +110,14 @@ fn talk(mut connection: File, start: &Start) -> Result<Exit> {
             _ => return Err(Error::new("the partition's service makes no sense")),
         }
     }
+}
+
+/// The program has closed an output: so does this process.
+fn close(replace: fn(File) -> nix::Result<()>) -> Result<()> {
+    let nowhere = File::options().write(true).open("/dev/null");
+    nowhere
+        .and_then(|nowhere| Ok(replace(nowhere)?))
+        .or_fail("cannot close an output")
 }
 
 fn show(to: &mut impl Write, data: &[u8]) -> Result<()> {

@@ -43,8 +43,9 @@ pub enum Kind {
     Signal,
     /// There is room for so many bytes of input more, 32 bits.
     Taken = 16,
+    /// What goes to standard output; nothing: the program has closed it.
     Output,
-    /// What goes to standard error.
+    /// What goes to standard error, likewise.
     Errors,
     /// JSON of `Exit`, the last one.
     Exit,

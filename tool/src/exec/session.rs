@@ -255,7 +255,9 @@ impl<'a> Session<'a> {
             Err(_) => 0,
         };
         if n == 0 {
-            self.ends.outputs.remove(at);
+            let (kind, _) = self.ends.outputs.remove(at);
+            // Whoever reads there waits for the end, while the program may go on.
+            send(self.connection, kind, &[])?;
             return Ok(false);
         }
         send(self.connection, *kind, piece.get(..n).unwrap_or_default())?;
