@@ -312,7 +312,7 @@ impl Runtime {
 
     /// Return its own process, as it was asked for.
     pub fn process(&self, id: &str) -> Result<Value> {
-        let record = Record::find(&self.root, id)?;
+        let record = self.found(id, &["created", "running"])?;
         Ok(bundle::json(&record.config)?["process"].take())
     }
 
