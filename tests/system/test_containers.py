@@ -77,12 +77,16 @@ def a_container(containers: Podman, version: str) -> None:
     """Check what is done with one that runs: exec, signals, logs, pause, copies."""
     machine = containers.machine
     machine.run("mkdir -p /tmp/volume && echo from the host >/tmp/volume/file")
+    machine.run("modprobe fuse")
     script = "'trap \"echo ended; exit 5\" TERM; echo begun; echo bad >&2; while :; do sleep 0.1; done'"
-    containers.output("run", "-d --name c -v /tmp/volume:/volume -e WORD=good --user 5 busybox sh -c", script)
+    containers.output(
+        "run", "-d --name c -v /tmp/volume:/volume -e WORD=good --device /dev/fuse --user 5 busybox sh -c", script
+    )
     machine.run("until podman logs c 2>&1 | grep begun; do sleep 0.2; done", timeout=60)
     run = "exec c"
     assert containers.output(run, "uname -r") == version
     assert containers.output(run, "sh -c 'echo $WORD; id -u; cat /volume/file'") == "good\n5\nfrom the host"
+    containers.output("exec --user 0 c sh -c 'exec 3<>/dev/fuse'")
     containers.fails(9, run, "sh -c 'exit 9'")
     containers.fails(127, run, "no-such-program")
     assert machine.run(f"echo to and fro | {containers.line('exec -i c cat')}").output == "to and fro\n"

@@ -285,6 +285,10 @@ pub struct Exec {
     )]
     pub cap: Vec<String>,
 
+    /// A cgroup below the container's
+    #[arg(long, value_name = "PATH")]
+    pub cgroup: Option<String>,
+
     /// It gains no rights by the files that it executes
     #[arg(long, conflicts_with = "process")]
     pub no_new_privs: bool,

@@ -113,7 +113,8 @@ fn exec(runtime: &Runtime, args: &OciExec) -> Result<()> {
         Some(path) => bundle::json(path)?,
         None => changes(args).of(runtime.process(&args.id)?),
     };
-    runtime.exec(&args.id, process, args.detach, &outside)
+    let cgroup = args.cgroup.as_deref();
+    runtime.exec(&args.id, process, cgroup, args.detach, &outside)
 }
 
 fn changes(args: &OciExec) -> Changes {

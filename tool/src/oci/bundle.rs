@@ -20,6 +20,10 @@ const ANNOTATIONS: &str = "org.shimos.";
 /// Whoever has one of these has the machine: the partition's kernel is not kept from it.
 const REFUSED: [&str; 3] = ["CAP_SYS_BOOT", "CAP_SYS_MODULE", "CAP_SYS_RAWIO"];
 
+/// null, zero, full, random, urandom, tty, and fuse, which brings the container's files: major and minor.
+const OF_EVERY_KERNEL: [(u64, u64); 7] =
+    [(1, 3), (1, 5), (1, 7), (1, 8), (1, 9), (5, 0), (10, 229)];
+
 /// Which CPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cpus {
@@ -250,17 +254,24 @@ fn check(config: &Value) -> Result<()> {
     if let Some(process) = config.get("process") {
         check_process(process)?;
     }
-    let devices = list(config.pointer("/linux/devices"));
-    if let Some(path) = devices
-        .first()
-        .and_then(|device| device.get("path")?.as_str())
-    {
+    let mut devices = list(config.pointer("/linux/devices")).iter();
+    let of_host = devices.find(|device| !is_of_every_kernel(device));
+    if let Some(path) = of_host.and_then(|device| device.get("path")?.as_str()) {
         return Err(Error::new(format!(
             "the host's device {path} cannot be had by a partition"
         ))
         .hint("leave out --device; a partition can have disks of its own: shimos run --disk"));
     }
     Ok(())
+}
+
+/// Tell whether a device needs no hardware, and gives nothing that its kernel keeps from the container.
+fn is_of_every_kernel(device: &Value) -> bool {
+    let number = |name| device.get(name).and_then(Value::as_u64);
+    device
+        .get("type")
+        .is_some_and(|kind| kind == "c" || kind == "u")
+        && matches!((number("major"), number("minor")), (Some(major), Some(minor)) if OF_EVERY_KERNEL.contains(&(major, minor)))
 }
 
 /// Check a process, the container's own or one that joins it.
@@ -387,6 +398,17 @@ pub mod tests {
         let places: Vec<usize> = bundle.binds().iter().map(|bind| bind.index).collect();
         assert_eq!(places, [3, 4], "not /dev/shm");
         assert!(bundle.binds()[1].recursive);
+    }
+
+    #[test]
+    fn devices() {
+        let device = |kind, major, minor| json!({"path": "/dev/x", "type": kind, "major": major, "minor": minor});
+        assert!(is_of_every_kernel(&device("c", 10, 229)));
+        // a disk, the whole memory, and KVM
+        for (kind, major, minor) in [("b", 1, 5), ("c", 1, 1), ("c", 10, 232)] {
+            assert!(!is_of_every_kernel(&device(kind, major, minor)));
+        }
+        assert!(!is_of_every_kernel(&json!({"path": "/dev/x"})));
     }
 
     #[test]

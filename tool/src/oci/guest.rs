@@ -35,7 +35,7 @@ pub fn config(bundle: &Bundle, place: &str, leader: Option<i64>) -> Value {
         clean(process);
     }
     if let Some(linux) = config.get_mut("linux").and_then(Value::as_object_mut) {
-        for what in ["mountLabel", "intelRdt", "devices"] {
+        for what in ["mountLabel", "intelRdt"] {
             linux.remove(what);
         }
         if let Some(resources) = linux.get_mut("resources") {
@@ -81,15 +81,17 @@ pub fn create(id: &str, place: &str, terminal: Option<(u16, u16)>) -> Start {
 }
 
 /// Ask for one more process, which a file in the share describes; what it says is kept.
-pub fn exec(id: &str, place: &str, file: &str, terminal: Option<(u16, u16)>) -> Start {
+pub fn exec(
+    id: &str,
+    place: &str,
+    file: &str,
+    cgroup: Option<&str>,
+    terminal: Option<(u16, u16)>,
+) -> Start {
     let process = format!("{place}/{file}");
-    kept(
-        "exec",
-        &["--detach", "--process", &process],
-        id,
-        file,
-        terminal,
-    )
+    let mut words = vec!["--detach", "--process", &process];
+    words.extend(cgroup.iter().flat_map(|cgroup| ["--cgroup", cgroup]));
+    kept("exec", &words, id, file, terminal)
 }
 
 fn kept(command: &str, words: &[&str], id: &str, key: &str, terminal: Option<(u16, u16)>) -> Start {

@@ -21,6 +21,9 @@ use crate::ui::output;
 /// How long the crun in a partition may take for SIGKILL: the partition is killed then.
 const LAST: Duration = Duration::from_secs(2);
 
+/// The status of one that the host's crun does not know.
+const CREATING: &str = "creating";
+
 /// What concerns all containers.
 #[derive(Debug)]
 pub struct Runtime {
@@ -181,17 +184,22 @@ impl Runtime {
         }
     }
 
-    /// Return its state as the specification has it.
+    /// Return its state as the specification has it, as soon as it can be started.
     pub fn state(&self, id: &str) -> Result<Value> {
         let record = Record::find(&self.root, id)?;
-        Ok(self.state_of(&record))
+        let state = self.state_of(&record);
+        match state["status"] == CREATING {
+            true => Err(Error::new(format!("container '{id}' is not made yet"))
+                .hint("if nobody makes it any more: shimos-oci delete --force")),
+            false => Ok(state),
+        }
     }
 
     fn state_of(&self, record: &Record) -> Value {
         let found = Crun::of(record, self.systemd).state();
         let mut state = found.unwrap_or_else(|| {
             json!({
-                "ociVersion": "1.0.0", "id": record.id, "pid": 0, "status": "creating",
+                "ociVersion": "1.0.0", "id": record.id, "pid": 0, "status": CREATING,
                 "bundle": record.bundle,
             })
         });
@@ -260,7 +268,7 @@ impl Runtime {
             found => found?,
         };
         if !force {
-            self.found(id, &["created", "creating", "stopped"])?;
+            self.found(id, &["created", CREATING, "stopped"])?;
         }
         self.remove(&record)
     }
@@ -275,11 +283,13 @@ impl Runtime {
         record.remove()
     }
 
-    /// Run one more process in it; its terminal, input and output are the shadow's.
+    /// Run one more process in it; its terminal, input and output are the shadow's. `cgroup` is below
+    /// the container's.
     pub fn exec(
         &self,
         id: &str,
         mut process: Value,
+        cgroup: Option<&str>,
         detach: bool,
         outside: &Outside,
     ) -> Result<()> {
@@ -289,7 +299,7 @@ impl Runtime {
         let terminal = process["terminal"].as_bool() == Some(true);
         guest::clean(&mut process);
         let size = terminal.then_some(USUAL_SIZE);
-        let start = guest::exec(id, &record.place_there(), &name, size);
+        let start = guest::exec(id, &record.place_there(), &name, cgroup, size);
         home::ask_with(&self.root, &record, &name, &process, &start)?;
         let config = bundle::json(&config_path(&record))?;
         let words = [

@@ -149,14 +149,18 @@ pub fn lock_path(root: &Path) -> PathBuf {
 }
 
 fn check_id(id: &str) -> Result<()> {
-    let fits = |b: u8| b.is_ascii_alphanumeric() || b"_+-.".contains(&b);
-    if id.is_empty() || id.starts_with('.') || !id.bytes().all(fits) || id.len() > 255 {
-        return Err(Error::new(format!(
-            "'{}' is no id of a container: letters, digits, '_', '+', '-' and '.', which does not begin it",
-            crate::ui::output::printable(id)
-        )));
-    }
-    Ok(())
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_+-.".contains(c);
+    let why = match id.chars().find(|c| !fits(*c)) {
+        // As crun says it.
+        Some(c) => format!("invalid character `{c}` in the ID: "),
+        None if id.is_empty() || id.starts_with('.') || id.len() > 255 => String::new(),
+        None => return Ok(()),
+    };
+    let shown = crate::ui::output::printable(id);
+    let why = crate::ui::output::printable(&why);
+    Err(Error::new(format!(
+        "{why}'{shown}' is no id of a container: up to 255 letters, digits, '_', '+', '-' and '.', which does not begin it"
+    )))
 }
 
 /// Ids are longer than names, and their beginnings differ enough.
