@@ -139,6 +139,11 @@ def streams(containers: Podman) -> None:
     machine.run(f"{run} </tmp/data | cmp - /tmp/data; rm /tmp/data", timeout=rounds(900, 180))
 
 
+def until_served(machine: Machine, address: str) -> None:
+    """Wait until somebody listens there for HTTP."""
+    machine.run(f"until curl -s http://{address}/ -o /dev/null; [ $? != 7 ]; do sleep 0.1; done", timeout=60)
+
+
 def network(containers: Podman) -> None:
     """Check that a container is reached at its address, and reaches the host, by podman's own bridge."""
     machine = containers.machine
@@ -147,7 +152,7 @@ def network(containers: Podman) -> None:
     of = "inspect -f '{{.NetworkSettings.%s}}' c"
     address, gateway = containers.output(of % "IPAddress"), containers.output(of % "Gateway")
     assert f"inet {address}/16" in containers.output("exec c ip address show dev eth0")
-    machine.run(f"until curl -s http://{address}/ -o /dev/null; [ $? != 7 ]; do sleep 0.1; done", timeout=60)
+    until_served(machine, address)
     machine.run(f"curl -s http://{address}/file | cmp - /tmp/volume/file", timeout=60)
     machine.run(f"busybox httpd -p {gateway}:8000 -h /tmp/volume")
     wget = containers.line(f"exec c wget -q -O - http://{gateway}:8000/file")
@@ -176,7 +181,7 @@ def late_network(containers: Podman) -> None:
     bundle(machine, '"httpd", "-f", "-p", "80", "-h", "/bin"', more=hooks)
     machine.run("shimos-oci create --bundle /tmp/b c </dev/null >/tmp/create 2>&1; cat /tmp/create", timeout=120)
     machine.run("shimos-oci start c")
-    machine.run("until curl -s http://10.77.0.2/ -o /dev/null; [ $? != 7 ]; do sleep 0.1; done", timeout=60)
+    until_served(machine, "10.77.0.2")
     machine.run("curl -s http://10.77.0.2/busybox | cmp - /bin/busybox", timeout=60)
     machine.run("shimos-oci delete --force c && rm -r /tmp/b /tmp/hook /tmp/create")
 
@@ -189,7 +194,7 @@ def users(containers: Podman) -> None:
     options = "-d --name c --uidmap 0:100000:65536 --network podman -v /tmp/volume:/volume"
     containers.output("run", options, "busybox", words)
     address = containers.output("inspect -f '{{.NetworkSettings.IPAddress}}' c")
-    machine.run(f"until curl -s http://{address}/ -o /dev/null; [ $? != 7 ]; do sleep 0.1; done", timeout=60)
+    until_served(machine, address)
     assert machine.run(f"curl -s http://{address}/file").output == "x\n"
     assert containers.output("logs c").split() == ["0", "0", "100000", "65536"]
     assert machine.run("stat -c %u /tmp/volume/file").output == "100000\n"
@@ -281,7 +286,7 @@ def test_pool(machine: Machine) -> None:
         containers.output("run", "-d --name c --network podman -v /tmp/volume:/srv:ro", *words)
         assert machine.run(f"echo {PARTITION}").output == "oci-warm-1\n"
         address = containers.output("inspect -f '{{.NetworkSettings.IPAddress}}' c")
-        machine.run(f"until curl -s http://{address}/ -o /dev/null; [ $? != 7 ]; do sleep 0.1; done", timeout=60)
+        until_served(machine, address)
         assert machine.run(f"curl -s http://{address}/file").output == "from the host\n"
         assert containers.output("exec c uname -r") == machine.versions["6.12"]
         machine.run(f"until {waits.format(2)}; do sleep 0.1; done", timeout=120)

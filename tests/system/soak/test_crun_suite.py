@@ -16,7 +16,7 @@ from lab.stage.containers import end_pool, pool, prepare
 from lab.stage.devices import until_unserved
 from lab.stage.partitions import PROGRAMS, Resources
 
-_DEVICES = "a device of the host's is refused, also one that every kernel has"
+_DEVICES = "a device of the host's is refused"
 _SOCKETS = "a socket of the host's leads nowhere from another kernel"
 _FILES = "an open file does not reach another kernel"
 #: What crun passes and we do not, and why.

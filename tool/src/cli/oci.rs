@@ -262,13 +262,7 @@ pub struct Exec {
     pub user: Option<User>,
 
     /// Another variable of its environment, or another value
-    #[arg(
-        short,
-        long,
-        value_name = "NAME=VALUE",
-        conflicts_with = "process",
-        number_of_values = 1
-    )]
+    #[arg(short, long, value_name = "NAME=VALUE", conflicts_with = "process")]
     pub env: Vec<String>,
 
     /// Another directory to begin in
@@ -276,13 +270,7 @@ pub struct Exec {
     pub cwd: Option<String>,
 
     /// One more capability
-    #[arg(
-        short,
-        long,
-        value_name = "CAPABILITY",
-        conflicts_with = "process",
-        number_of_values = 1
-    )]
+    #[arg(short, long, value_name = "CAPABILITY", conflicts_with = "process")]
     pub cap: Vec<String>,
 
     /// A cgroup below the container's

@@ -39,10 +39,8 @@ pub fn own(root: &Path, record: &mut Record, bundle: &Bundle) -> Result<Share> {
 }
 
 /// Give a container the network that has been set up in its namespace since it was made.
-pub fn late(root: &Path, record: &mut Record, namespace: PathBuf) -> Result<()> {
-    let Some(spare) = record.spare.take() else {
-        return Ok(());
-    };
+/// It comes by the interface on the host that has waited for it.
+pub fn late(root: &Path, record: &Record, spare: &str, namespace: PathBuf) -> Result<()> {
     let network = Network::within(namespace)?;
     if network.is_empty() {
         return Ok(());
@@ -52,13 +50,12 @@ pub fn late(root: &Path, record: &mut Record, namespace: PathBuf) -> Result<()> 
             "a network that comes after `create` can have one interface, with an MTU of 1500",
         ));
     }
-    network.take(&spare)?;
+    network.take(spare)?;
     let process = program(record, &record.id)?;
     ask(record, &guest::give_network(process))?;
     share(root, record)?.add_text(NETWORK, &network.there())?;
     ask(record, &guest::network_of(process))?;
-    network.connect()?;
-    record.save()
+    network.connect()
 }
 
 fn warm_or_cold(

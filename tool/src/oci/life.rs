@@ -167,10 +167,11 @@ impl Runtime {
     /// Let its program take the first step.
     pub fn start(&self, id: &str) -> Result<()> {
         let mut record = Record::find(&self.root, id)?;
-        if record.spare.is_some() {
+        if let Some(spare) = record.spare.take() {
             let shadow = &self.state_of(&record)["pid"];
             let namespace = format!("/proc/{shadow}/ns/net").into();
-            home::late(&self.root, &mut record, namespace)?;
+            home::late(&self.root, &record, &spare, namespace)?;
+            record.save()?;
         }
         let crun = Crun::of(&record, self.systemd);
         // What the program says waits for the proxy.
