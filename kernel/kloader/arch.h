@@ -242,6 +242,24 @@ void kloader_arch_halt(struct partition *p);
 int kloader_arch_park(struct partition *p);
 
 /**
+ * kloader_arch_taking_cpu() - remember what the host loses of a CPU's settings when it goes offline
+ * @cpu: online
+ *
+ * Context: may sleep.
+ */
+void kloader_arch_taking_cpu(unsigned int cpu);
+
+/**
+ * kloader_arch_took_cpu() - put back what kloader_arch_taking_cpu() has found
+ * @cpu: offline now
+ * @c: why not
+ *
+ * Context: may sleep.
+ * Return: 0; -EIO: the CPU does not answer.
+ */
+int kloader_arch_took_cpu(unsigned int cpu, struct complaint *c);
+
+/**
  * kloader_arch_check_resize() - can CPUs come to this partition, and leave it, while it runs?
  * @p: which
  * @c: why not

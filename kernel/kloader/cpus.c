@@ -109,10 +109,23 @@ static bool cpus_keep_in(u32 cpu, bool keep)
 	return true;
 }
 
+static void cpus_give_back_one(u32 cpu)
+{
+	int ret;
+
+	cpumask_clear_cpu(cpu, &cpus_lent);
+	cpus_keep_in(cpu, false);
+	ret = add_cpu(cpu);
+	if (ret)
+		pr_err("CPU %u does not come back online: error %d\n", cpu, ret);
+}
+
 static int cpus_take_one(u32 cpu, struct complaint *c)
 {
-	int ret = remove_cpu(cpu);
+	int ret;
 
+	kloader_arch_taking_cpu(cpu);
+	ret = remove_cpu(cpu);
 	/* so says the driver core of one that Linux has marked, as on arm64 a Trusted OS's */
 	if (ret == -EPERM)
 		return shimos_refuse(c, ret,
@@ -122,10 +135,15 @@ static int cpus_take_one(u32 cpu, struct complaint *c)
 		return shimos_refuse(c, ret, "the host cannot take CPU %u offline (error %d): see dmesg",
 				     cpu, ret);
 	cpumask_set_cpu(cpu, &cpus_lent);
-	if (cpus_keep_in(cpu, true))
-		return 0;
-	cpumask_clear_cpu(cpu, &cpus_lent);
-	return shimos_refuse(c, -ENODEV, "CPU %u has just been pulled out of the machine", cpu);
+	if (!cpus_keep_in(cpu, true)) {
+		cpumask_clear_cpu(cpu, &cpus_lent);
+		return shimos_refuse(c, -ENODEV, "CPU %u has just been pulled out of the machine",
+				     cpu);
+	}
+	ret = kloader_arch_took_cpu(cpu, c);
+	if (ret)
+		cpus_give_back_one(cpu);
+	return ret;
 }
 
 /**
@@ -220,17 +238,10 @@ void cpus_hardware_ids(const u32 *cpus, u32 count, u64 *ids)
 void cpus_give_back(const u32 *cpus, u32 count)
 {
 	u32 i;
-	int ret;
 
 	mutex_lock(&cpus_mutex);
-	for (i = 0; i < count; i++) {
-		cpumask_clear_cpu(cpus[i], &cpus_lent);
-		cpus_keep_in(cpus[i], false);
-		ret = add_cpu(cpus[i]);
-		if (ret)
-			pr_err("CPU %u does not come back online: error %d\n",
-			       cpus[i], ret);
-	}
+	for (i = 0; i < count; i++)
+		cpus_give_back_one(cpus[i]);
 	mutex_unlock(&cpus_mutex);
 }
 

@@ -5,6 +5,7 @@
 
 #include <linux/version.h>
 #include <asm/msr.h>
+#include <shimos/compat_asm.h>
 
 /* in 6.16 registers of 64 bits got other names, and CPUID a header of its own */
 #ifdef rdmsrq

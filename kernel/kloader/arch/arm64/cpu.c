@@ -107,6 +107,16 @@ static bool arm64_cpu_stop(struct partition *p)
 	return arm64_poison_image(p) && arm64_cpu_force(p);
 }
 
+/* Linux does not change what a CPU may have of caches and memory bandwidth (MPAM). */
+void kloader_arch_taking_cpu(unsigned int cpu)
+{
+}
+
+int kloader_arch_took_cpu(unsigned int cpu, struct complaint *c)
+{
+	return 0;
+}
+
 int kloader_arch_check_resize(struct partition *p, struct complaint *c)
 {
 	return shimos_refuse(c, -EOPNOTSUPP,

@@ -31,6 +31,7 @@ struct trampoline_data {
 	u64 cr3;
 	u64 entry;
 	u64 argument;
+	u64 association;
 	u32 cr3_low;
 	u32 far_offset;
 	u16 far_segment;
@@ -89,9 +90,11 @@ static int x86_cpu_run_trampoline(u32 apic_id)
 				 x86_cpu_data()->ack);
 }
 
-static void x86_cpu_set_mode(u32 mode)
+/* What the next CPU that runs the trampoline does there. */
+static void x86_cpu_set_mode(u32 mode, unsigned int cpu)
 {
 	lockdep_assert_held(&x86_trampoline_mutex);
+	x86_cpu_data()->association = x86_resctrl_association(cpu);
 	WRITE_ONCE(x86_cpu_data()->ack, 0);
 	WRITE_ONCE(x86_cpu_data()->mode, mode);
 }
@@ -122,7 +125,7 @@ int x86_cpu_start(struct partition *p, u32 i, const struct x86_entry *entry, str
 	int ret = -EIO, try;
 
 	mutex_lock(&x86_trampoline_mutex);
-	x86_cpu_set_mode(TRAMPOLINE_START);
+	x86_cpu_set_mode(TRAMPOLINE_START, p->cpus[i]);
 	data->cr3 = entry->cr3;
 	data->argument = entry->argument;
 	data->entry = entry->at;
@@ -185,7 +188,7 @@ static int x86_cpu_park(struct partition *p, u32 i)
 	int try;
 
 	for (try = 0; try < X86_SIPI_TRIES; try++) {
-		x86_cpu_set_mode(TRAMPOLINE_PARK);
+		x86_cpu_set_mode(TRAMPOLINE_PARK, p->cpus[i]);
 		if (try)
 			x86_cpu_stop(p->hardware_ids[i]);
 		if (!x86_cpu_run_trampoline(p->hardware_ids[i]))
@@ -222,6 +225,30 @@ int kloader_arch_park_cpu(struct partition *p, u32 i)
 	ret = x86_cpu_park(p, i);
 	mutex_unlock(&x86_trampoline_mutex);
 	return ret;
+}
+
+/*
+ * Through the trampoline once: those that its kernel starts by itself do not come by there,
+ * and what they find in their registers is what they were parked with.
+ */
+int kloader_arch_took_cpu(unsigned int cpu, struct complaint *c)
+{
+	u64 apic_id = kloader_arch_hardware_id(cpu);
+	int ret = -EIO, try;
+
+	if (!x86_resctrl_association(cpu))
+		return 0;
+	mutex_lock(&x86_trampoline_mutex);
+	x86_cpu_set_mode(TRAMPOLINE_PARK, cpu);
+	for (try = 0; ret && try < X86_SIPI_TRIES; try++) {
+		x86_cpu_stop(apic_id);
+		ret = x86_cpu_run_trampoline(apic_id);
+	}
+	mutex_unlock(&x86_trampoline_mutex);
+	if (ret)
+		return shimos_refuse(c, -EIO, "CPU %u (APIC id %llu) does not answer INIT and SIPI",
+				     cpu, apic_id);
+	return 0;
 }
 
 int kloader_arch_check_resize(struct partition *p, struct complaint *c)

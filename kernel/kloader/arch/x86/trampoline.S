@@ -10,13 +10,17 @@
 #include <linux/linkage.h>
 #include <asm/msr-index.h>
 #include <asm/processor-flags.h>
+#include <shimos/compat_asm.h>
 
 #define AT(label) (label - kloader_trampoline)
 #define TRAMPOLINE_VECTORS 19		/* as in x86.h */
 
 #define CPUID_EDX_MCA	(1 << 14)
+#define CPUID_EDX_DS	(1 << 21)
+#define CPUID_7_EBX_PT	(1 << 25)
 #define MCG_CMCI	(1 << 10)	/* in MCG_CAP */
 #define CTL2_CMCI_EN	(1 << 30)	/* in each bank's MCi_CTL2 */
+#define MISC_PEBS_UNAVAILABLE	(1 << 12)	/* in IA32_MISC_ENABLE */
 #define APIC_BASE_X2APIC	(1 << 10)	/* in IA32_APIC_BASE: both for x2APIC mode */
 #define APIC_BASE_ENABLED	(1 << 11)
 
@@ -55,6 +59,16 @@ long_mode:
 	xorl	%eax, %eax
 	movl	%eax, %fs
 	movl	%eax, %gs
+
+	/* its share of caches and memory bandwidth, which INIT keeps (resctrl.c) */
+	movl	association(%rip), %eax
+	movl	association + 4(%rip), %edx
+	movl	%eax, %ecx
+	orl	%edx, %ecx
+	jz	1f
+	movl	$MSR_IA32_PQR_ASSOC, %ecx
+	wrmsr
+1:
 	cmpl	$0, mode(%rip)
 	je	park
 
@@ -98,21 +112,68 @@ park:
 	movl	$1, %eax
 	cpuid
 	testl	$CPUID_EDX_MCA, %edx
-	jz	parked
+	jz	trace
 	movl	$MSR_IA32_MCG_CAP, %ecx
 	rdmsr
 	testl	$MCG_CMCI, %eax
-	jz	parked
+	jz	trace
 	movzbl	%al, %esi
 	movl	$MSR_IA32_MC0_CTL2, %ecx
 1:	testl	%esi, %esi
-	jz	parked
+	jz	trace
 	rdmsr
 	andl	$~CTL2_CMCI_EN, %eax
 	wrmsr
 	incl	%ecx
 	decl	%esi
 	jmp	1b
+
+	/*
+	 * What writes to memory that its kernel chose, whatever runs, and INIT does not end:
+	 * processor trace, branch trace (in DEBUGCTL) and PEBS (Intel SDM 3B and 3C).  The
+	 * counters, whose overflows PEBS records, last.
+	 */
+trace:
+	xorl	%eax, %eax
+	cpuid
+	movl	%eax, %edi			/* the highest leaf */
+	cmpl	$7, %edi
+	jb	2f
+	movl	$7, %eax
+	xorl	%ecx, %ecx
+	cpuid
+	testl	$CPUID_7_EBX_PT, %ebx
+	jz	2f
+	xorl	%eax, %eax
+	xorl	%edx, %edx
+	movl	$MSR_IA32_RTIT_CTL, %ecx
+	wrmsr
+2:	movl	$1, %eax
+	cpuid
+	testl	$CPUID_EDX_DS, %edx
+	jz	3f				/* AMD's have none of these */
+	xorl	%eax, %eax
+	xorl	%edx, %edx
+	movl	$MSR_IA32_DEBUGCTLMSR, %ecx
+	wrmsr
+	movl	$MSR_IA32_MISC_ENABLE, %ecx
+	rdmsr
+	testl	$MISC_PEBS_UNAVAILABLE, %eax
+	jnz	3f
+	xorl	%eax, %eax
+	xorl	%edx, %edx
+	movl	$MSR_IA32_PEBS_ENABLE, %ecx
+	wrmsr
+3:	cmpl	$0xa, %edi
+	jb	parked
+	movl	$0xa, %eax
+	cpuid
+	cmpb	$2, %al				/* the version that has a switch for all counters */
+	jb	parked
+	xorl	%eax, %eax
+	xorl	%edx, %edx
+	movl	$MSR_CORE_PERF_GLOBAL_CTRL, %ecx
+	wrmsr
 
 	/* an exception in the above comes here, too: it is parked all the same */
 SYM_INNER_LABEL(kloader_trampoline_fault, SYM_L_GLOBAL)
@@ -142,6 +203,7 @@ ack:		.long 0
 cr3:		.quad 0
 entry:		.quad 0
 argument:	.quad 0
+association:	.quad 0
 cr3_low:	.long 0
 far_pointer:	.long AT(long_mode)	/* cpu.c adds the page's address */
 		.word 0x10

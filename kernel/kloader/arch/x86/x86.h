@@ -103,6 +103,9 @@ void x86_cpu_exit(void);
 u64 x86_cpu_trampoline(void);	/* the physical address of its page */
 int x86_cpu_start(struct partition *p, u32 i, const struct x86_entry *entry, struct complaint *c);
 
+/* resctrl.c */
+u64 x86_resctrl_association(unsigned int cpu);
+
 /* trampoline.S */
 extern const u8 kloader_trampoline[], kloader_trampoline_data[];
 extern const u8 kloader_trampoline_end[], kloader_trampoline_idt[];
