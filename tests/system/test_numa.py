@@ -109,3 +109,42 @@ def test_across_nodes(machine: Machine, flavour: str) -> None:
     assert "Linux version" in log and "SRAT" not in log
     remove(machine)
     machine.assert_dmesg_clean()
+
+
+#: No emulator has resctrl: files play it, for whoever is in this mount namespace.
+_PLAYED = """\
+mount -t tmpfs played /sys/fs
+mkdir -p /sys/fs/resctrl/info/L3
+cd /sys/fs/resctrl
+echo fff >info/L3/cbm_mask
+for id in $(cat /sys/devices/system/cpu/cpu*/cache/index3/id | sort -un); do rest="$rest;$id=fff"; done
+echo "L3:${rest#;}" >schemata
+echo 'nodev resctrl' | tr ' ' '\\t' >/sys/fs/filesystems
+mount --bind /sys/fs/filesystems /proc/filesystems
+"""
+
+
+def test_a_share_of_a_cache(machine: Machine) -> None:
+    """Refused without resctrl; with it CPUs are in a group of their own before they go, and the group goes with them."""
+    command = run_command(machine, cpus="2", more="--l3 50% --max-cpus 2")
+    refused(machine, command, "--l3", "has no resctrl", "leave --l3 out")
+    script = f"""{_PLAYED}
+{command} >/dev/null
+cat shimos-web/cpus_list shimos-web/schemata schemata
+shimos show web | grep share
+shimos resize web --cpuset +3
+cat shimos-web/cpus_list
+shimos rm --force web
+ls -d shimos-* 2>&1
+cat schemata
+"""
+    machine.put("/tmp/played", script.encode())
+    said = machine.run("unshare --mount sh -e /tmp/played", timeout=120).lines
+    cache = re.sub(r"L3:(\d+)=3f", r"\1", said[1])
+    assert said[0] == "2"
+    assert said[2] == f"L3:{cache}=fc0"
+    assert said[3].split() == ["share:", f"L3:{cache}=3f"]
+    assert said[5] == "3"
+    assert said[-1] == f"L3:{cache}=fff"
+    assert "No such file" in said[-2]
+    machine.assert_dmesg_clean()

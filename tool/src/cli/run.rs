@@ -11,7 +11,7 @@ use super::names;
 use super::values::{self, CpuList, CpuListParser};
 use crate::partition::{OnChange, OnReboot};
 use crate::units::budget::{self, Budget};
-use crate::units::{duration, name, pci_address, size};
+use crate::units::{duration, name, pci_address, percent, size};
 
 #[derive(Debug, Default, Args)]
 #[command(group = ArgGroup::new("own_cpus").args(["cpus", "cpuset"]))]
@@ -55,6 +55,19 @@ pub struct Run {
     /// what is missing in others.
     #[arg(long, value_name = "N", conflicts_with = "share_cpus")]
     pub node: Option<u32>,
+
+    /// A share of the L3 cache of its CPUs, for it alone: 50%
+    ///
+    /// By the kernel's resctrl: the host keeps the rest. Needs a processor that can share out
+    /// its cache.
+    #[arg(long, value_name = "PERCENT", value_parser = percent::parse, conflicts_with = "share_cpus")]
+    pub l3: Option<u32>,
+
+    /// The most of the memory bandwidth that its CPUs may use: 30%
+    ///
+    /// By the kernel's resctrl, as --l3.
+    #[arg(long, value_name = "PERCENT", value_parser = percent::parse, conflicts_with = "share_cpus")]
+    pub mb: Option<u32>,
 
     /// Number of the CPU to share with a real-time program that goes before the host: 1
     ///

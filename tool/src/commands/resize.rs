@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::cli::{self, Difference};
 use crate::error::{Error, Result};
 use crate::partition::{Device, Status, lookup};
-use crate::system::numbers;
+use crate::system::resctrl::Groups;
+use crate::system::{System, numbers};
 use crate::ui::output;
 use crate::ui::refusal::OrRefuse;
 use crate::units::{cpulist, size};
@@ -17,9 +18,11 @@ pub fn run(root: &Path, device: &dyn Device, args: &cli::Resize) -> Result<()> {
         return memory(device, &status, difference);
     }
     match (&args.cpus, &args.cpuset) {
-        (Some(Difference::More(count)), _) => add(device, &status, &free(root, &status, *count)?),
+        (Some(Difference::More(count)), _) => {
+            add(root, device, &status, &free(root, &status, *count)?)
+        }
         (Some(Difference::Fewer(count)), _) => remove(device, &status, &last(&status, *count)?),
-        (_, Some(Difference::More(list))) => add(device, &status, &list.0),
+        (_, Some(Difference::More(list))) => add(root, device, &status, &list.0),
         (_, Some(Difference::Fewer(list))) => remove(device, &status, &list.0),
         (None, None) => Ok(()),
     }?;
@@ -107,13 +110,32 @@ fn last(status: &Status, count: u32) -> Result<Vec<u32>> {
     }
 }
 
-fn add(device: &dyn Device, status: &Status, cpus: &[u32]) -> Result<()> {
+fn add(root: &Path, device: &dyn Device, status: &Status, cpus: &[u32]) -> Result<()> {
+    let groups = Groups::open_if_there(&System::at(root));
     all(
         cpus,
-        |cpu| device.add_cpu(status.id, cpu),
-        |cpu| device.remove_cpu(status.id, cpu),
+        |cpu| give(device, groups.as_ref(), status, cpu),
+        |cpu| {
+            device
+                .remove_cpu(status.id, cpu)
+                .or_refuse("cannot undo it")
+        },
     )
-    .or_refuse(format_args!("cannot give '{}' more CPUs", status.name))
+}
+
+/// It comes into the partition's group of resctrl while it is the host's.
+fn give(device: &dyn Device, groups: Option<&Groups>, status: &Status, cpu: u32) -> Result<()> {
+    let name = &status.name;
+    if let Some(groups) = groups {
+        groups.add(name, cpu)?;
+    }
+    let given = device
+        .add_cpu(status.id, cpu)
+        .or_refuse(format_args!("cannot give '{name}' more CPUs"));
+    if given.is_err() {
+        groups.inspect(|groups| groups.take_back(name));
+    }
+    given
 }
 
 fn remove(device: &dyn Device, status: &Status, cpus: &[u32]) -> Result<()> {

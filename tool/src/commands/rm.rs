@@ -11,6 +11,7 @@ use crate::partition::lookup;
 use crate::partition::{Device, Kind, Status};
 use crate::pci;
 use crate::system::System;
+use crate::system::resctrl::Groups;
 use crate::ui::progress::Progress;
 use crate::ui::refusal::OrRefuse;
 use crate::ui::{interrupt, output};
@@ -59,9 +60,12 @@ pub fn destroy(device: &dyn Device, status: &Status) -> Result<()> {
     Progress::spinner(format!("{name}: giving CPUs and memory back"))
         .during(|| device.destroy(status.id))
         .or_refuse(format_args!("cannot remove '{name}'"))?;
-    // Its devices went with it; what limits they had is ours to clear away.
+    // Its devices went with it; what limits they had is ours to clear away, as is its share of caches.
     if let Some(devices) = Node::open_if_there() {
         sweep(&System::real(), &devices);
+    }
+    if let Some(groups) = Groups::open_if_there(&System::real()) {
+        groups.remove(name);
     }
     Ok(())
 }

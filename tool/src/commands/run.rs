@@ -19,9 +19,12 @@ use crate::config::{self, Config};
 use crate::devices::sharing::{Sharing, User};
 use crate::devices::{self, view};
 use crate::error::{Error, Result};
+use crate::partition::lookup;
 use crate::partition::view::Partition;
 use crate::partition::{self, CreateRequest, Device, Info, Kind, OnChange, OnReboot, Status};
 use crate::pci;
+use crate::system::System;
+use crate::system::resctrl::{Groups, Share};
 use crate::ui::interrupt;
 use crate::ui::output::{self, printable};
 use crate::ui::progress::Progress;
@@ -69,6 +72,11 @@ fn run_on(
         images.describe();
     }
     let sharing = Sharing::open(&wish.wanted)?;
+    let groups = groups(device, wish.share)?;
+    let group = match &groups {
+        Some(groups) => Some(groups.make(&wish.name, &cpus, wish.share)?),
+        None => None,
+    };
     let request = CreateRequest {
         name: wish.name.clone(),
         kind: wish.kind,
@@ -85,7 +93,13 @@ fn run_on(
         more,
     };
     let (id, shared) = create_and_load(device, &request, &wish.pci, &images, sharing.as_ref())?;
-    let up = start(device, id, &wish, args)?;
+    let up = start(device, id, &wish, args);
+    // Also if it did not come up: it may be kept.
+    match group {
+        Some(group) if lookup::find(device, &wish.name).is_ok() => group.keep(),
+        _ => {}
+    }
+    let up = up?;
     let shared = match &sharing {
         Some(sharing) => sharing.latest(shared),
         None => shared,
@@ -108,6 +122,18 @@ fn check_host(info: &Info, kind: Kind) -> Result<()> {
     }
     Err(Error::new(format!("this host cannot {what}: {problem}"))
         .hint("`shimos doctor` shows everything that is missing"))
+}
+
+/// Open the machine's shares of caches and bandwidth if one is asked for.
+fn groups(device: &dyn Device, share: Share) -> Result<Option<Groups>> {
+    if share == Share::default() {
+        return Ok(None);
+    }
+    let groups = Groups::open(&System::real(), share)?;
+    let list = partition::all(device).or_refuse("cannot list the partitions")?;
+    let names: Vec<&str> = list.iter().map(|status| status.name.as_str()).collect();
+    groups.sweep(&names);
+    Ok(Some(groups))
 }
 
 /// See to it that the name is free.

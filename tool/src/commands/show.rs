@@ -17,6 +17,8 @@ use crate::partition::lookup;
 use crate::partition::view::Partition;
 use crate::partition::{self, Cause, Device, Kind, State, Status};
 use crate::pci;
+use crate::system::System;
+use crate::system::resctrl::Groups;
 use crate::ui::output::{self, printable};
 use crate::ui::refusal::OrRefuse;
 use crate::units::{count, duration, size};
@@ -68,6 +70,8 @@ struct Json<'a> {
     pci: Vec<String>,
     /// The same, and what an IOMMU does about them.
     pci_devices: Vec<pci::given::Device>,
+    /// What it may have of caches and memory bandwidth, in resctrl's words.
+    share: Vec<String>,
     queues: Vec<QueueJson>,
     /// The shared area; null: there is none.
     ikc: Option<AreaJson>,
@@ -98,6 +102,7 @@ fn json<'a>(
         devices: its.collect(),
         pci: pci_devices.iter().map(|d| d.address.clone()).collect(),
         pci_devices,
+        share: Groups::shown(&System::real(), &status.name),
         queues: view.map_or_else(Vec::new, |view| view.json_of(&status.name)),
         ikc: view.map(View::area_json),
     }
@@ -233,6 +238,10 @@ fn text(s: &Status, watchers: &[&Status]) -> String {
             "",
             format!("{:#x}-{:#x}", range.start, range.end().saturating_sub(1)),
         );
+    }
+    let share = Groups::shown(&System::real(), &s.name);
+    if !share.is_empty() {
+        row("share", share.join("; "));
     }
     for (i, device) in pci::given::all(Path::new("/"), &s.name).iter().enumerate() {
         row(if i == 0 { "pci" } else { "" }, whole(device));

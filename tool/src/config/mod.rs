@@ -12,7 +12,7 @@ use crate::devices::spec;
 use crate::error::{Error, IoContext, Result};
 use crate::partition::{OnChange, OnReboot};
 use crate::units::budget::{self, Budget};
-use crate::units::{cpulist, name, pci_address, size};
+use crate::units::{cpulist, name, pci_address, percent, size};
 
 /// Jaro's measure of keys that one may have been taken for the other, as clap has it for options.
 const NEAR: f64 = 0.7;
@@ -39,6 +39,12 @@ pub struct Config {
     pub memory: Option<String>,
     /// As for `--node`.
     pub node: Option<u32>,
+    /// As for `--l3`.
+    #[serde(default, deserialize_with = "share")]
+    pub l3: Option<u32>,
+    /// As for `--mb`.
+    #[serde(default, deserialize_with = "share")]
+    pub mb: Option<u32>,
     pub kernel: Option<PathBuf>,
     pub initrd: Option<PathBuf>,
     pub cmdline: Option<String>,
@@ -136,6 +142,12 @@ fn cpu_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, 
         ))),
         Value::Other(_) => Err(de::Error::custom("cpus is how many: cpus = 2")),
     }
+}
+
+/// `"50%"`
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    percent::parse(&text).map(Some).map_err(de::Error::custom)
 }
 
 /// Read a file; the error says where and what is wrong.
@@ -309,6 +321,8 @@ mod tests {
                 "watch = \"a/b\"",
                 "on_change = \"maybe\"",
                 "memory = \"1X\"",
+                "l3 = \"half\"",
+                "mb = 30",
                 "\ndisks = [\"a,ro\"]",
                 "nets = [\"br0\"]",
                 "pci = [\"01:00.0\"]",

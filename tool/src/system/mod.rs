@@ -7,6 +7,7 @@ pub mod grub;
 pub mod host;
 pub mod kernel_log;
 pub mod mounts;
+pub mod resctrl;
 pub mod smt;
 
 use std::fs;

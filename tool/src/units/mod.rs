@@ -8,4 +8,5 @@ pub mod duration;
 pub mod memory_file;
 pub mod name;
 pub mod pci_address;
+pub mod percent;
 pub mod size;

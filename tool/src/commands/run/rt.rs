@@ -79,6 +79,8 @@ fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
         ("--net", !args.share.nets.is_empty()),
         ("--guarded", args.guarded),
         ("--node", args.node.is_some()),
+        ("--l3", args.l3.is_some()),
+        ("--mb", args.mb.is_some()),
         ("--max-cpus", args.max_cpus.is_some()),
     ];
     let written = [
@@ -89,6 +91,8 @@ fn for_linux(args: &cli::Run, file: &Config) -> Option<String> {
         ("net", !file.net.is_empty()),
         ("guarded", file.guarded == Some(true)),
         ("node", file.node.is_some()),
+        ("l3", file.l3.is_some()),
+        ("mb", file.mb.is_some()),
         ("max_cpus", file.max_cpus.is_some()),
     ];
     first(&given, &written, args)

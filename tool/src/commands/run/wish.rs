@@ -14,6 +14,7 @@ use crate::devices::spec::Wanted;
 use crate::error::{Error, Result};
 use crate::partition::{Info, Kind};
 use crate::partition::{OnChange, OnReboot};
+use crate::system::resctrl::Share;
 use crate::units::budget::Budget;
 use crate::units::{cpulist, pci_address, size};
 
@@ -32,6 +33,7 @@ pub struct Wish {
     pub on_change: OnChange,
     pub memory: u64,
     pub node: Option<u32>,
+    pub share: Share,
     pub kernel: PathBuf,
     pub initrd: Option<PathBuf>,
     pub cmdline: String,
@@ -121,6 +123,11 @@ impl Wish {
             memory,
             max_cpus: args.max_cpus.or(file.max_cpus),
             node: args.node.or(file.node),
+            share: Share {
+                l3: args.l3.or(file.l3),
+                // all of it is no limit
+                mb: args.mb.or(file.mb).filter(|percent| *percent < 100),
+            },
             kernel,
             initrd: args.initrd.clone().or(file.initrd),
             cmdline,
