@@ -1,7 +1,7 @@
 """Machines for tests: ``fresh_machine`` is the test's own, ``machine`` is shared by its module.
 
-``@pytest.mark.machine(kernel="6.1")`` chooses another machine than the default.  A module whose
-machines need more has a fixture ``make_machine`` of its own.
+``@pytest.mark.machine(kernel="6.1")`` chooses another machine than the default, and ``@pytest.mark.x2apic`` its mode.
+A module whose machines need more has a fixture ``make_machine`` of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from lab import faults, progress
 from lab.devices import Disk, Nic
 from lab.machine import Machine
 from lab.shell import ShellError
+from lab.spec import X2APIC
 from lab.stage.lan import Lan, two_partitions
 from lab.tier import everything
 from tests.support.reports import REPORT
@@ -37,7 +38,8 @@ _lans: dict[Machine, Lan] = {}
 
 def _options(request: pytest.FixtureRequest) -> dict[str, object]:
     marker = request.node.get_closest_marker("machine")
-    return dict(marker.kwargs) if marker else {}
+    options = dict(marker.kwargs) if marker else {}
+    return X2APIC | options if request.node.get_closest_marker("x2apic") else options
 
 
 @pytest.fixture

@@ -18,9 +18,10 @@ from lab.stage.partitions import Resources, refused, remove, start
 from tests.support.tiers import rounds
 from tests.support.timing import soon
 
-pytestmark = pytest.mark.machine(
+MACHINE = pytest.mark.machine(
     partitions=["6.12"], disks=[TOOLS, Disk("data", "64M"), Disk("more", "32M"), Disk("pulled", "32M")]
 )
+pytestmark = [pytest.mark.x2apic, MACHINE]
 
 #: Goes on until the disk fails, with requests under way all the time.
 LOAD = (

@@ -16,6 +16,7 @@ from lab.stage.partitions import Resources, initrd_with, remove, start, with_lib
 from tests.support.tiers import late, rounds
 
 pytestmark = [
+    pytest.mark.x2apic,
     pytest.mark.machine(partitions=["6.1"], disks=[Disk("data", "64M")]),
     late("power cuts; test_disks.py asks for flushes"),
 ]

@@ -12,7 +12,7 @@ from lab.stage.disks import inside, start_with
 from lab.stage.partitions import Resources, refused, remove, show, wait_state, wait_value
 from tests.support.tiers import late, rare
 
-pytestmark = late("a Debian on a disk that other tests read and write")
+pytestmark = [pytest.mark.x2apic, late("a Debian on a disk that other tests read and write")]
 
 #: Seconds for systemd in an emulated machine that has other work too.
 BOOT = 240.0

@@ -15,7 +15,7 @@ from lab.stage.disks import CHROOT_TOOLS, TOOLS, inside, start_with
 from lab.stage.partitions import Resources, refused, remove, show, wait_state, wait_value
 from tests.support.tiers import rounds
 
-pytestmark = pytest.mark.machine(
+MACHINE = pytest.mark.machine(
     partitions=["6.12"],
     disks=[
         TOOLS,
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.machine(
         Disk("four", "64M", device="logical_block_size=4096,physical_block_size=4096"),
     ],
 )
+pytestmark = [pytest.mark.x2apic, MACHINE]
 
 #: Every size of request, from both CPUs.
 FIO = (

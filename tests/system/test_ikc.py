@@ -12,6 +12,8 @@ from lab.stage.partitions import PROGRAMS, WAIT_FOR, Resources, refused, show, s
 from lab.stage.traffic import area, assert_correct, ikc, kernels, send_all, two_kernels
 from tests.support.tiers import REPETITION, rounds
 
+pytestmark = pytest.mark.x2apic
+
 #: Of the area and the interface, in kernel/include/uapi/shimos_ikc_limits.h.
 VERSION = 4
 #: Packets from each kernel to each other.

@@ -13,6 +13,8 @@ from lab.stage.partitions import Resources, initrd_with, remove, start, wait_sta
 from lab.stage.traffic import Kernel, area, assert_correct, ikc, kernels, load, send_all, two_kernels
 from tests.support.tiers import rare, rounds
 
+pytestmark = pytest.mark.x2apic
+
 #: Of a partition in the middle of its traffic.
 KILLS = rounds(50, 4)
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import errno
 import json
 
+import pytest
+
 from lab.machine import Machine
 from lab.stage.partitions import WAIT_FOR, refused
 from lab.stage.traffic import area, ikc, kernels
 from tests.support.tiers import rounds
 from tests.support.timing import soon
+
+pytestmark = pytest.mark.x2apic
 
 PROGRAM = "/usr/lib/shimos-test/ikc_user"
 #: Messages between two programs.

@@ -10,6 +10,8 @@ from lab.machine import Machine
 from lab.stage.partitions import Resources, refused, remove, run_command, show, start, wait_state
 from tests.support.tiers import REPETITION, everything, rounds
 
+pytestmark = pytest.mark.x2apic
+
 #: How a partition can end by itself: what to type, state and cause after it.
 ENDS = {
     "poweroff": ("poweroff -f", "stopped", "poweroff"),

@@ -13,7 +13,7 @@ from lab.stage.lan import CHECK, PING, PORT, Lan, bridge, ip4, net_initrd
 from lab.stage.partitions import PROGRAMS, Resources, remove, wait_state
 from tests.support.tiers import rare, rounds
 
-pytestmark = pytest.mark.machine(nics=[Nic()])
+pytestmark = [pytest.mark.x2apic, pytest.mark.machine(nics=[Nic()])]
 
 MIB = 1 << 20
 KILLS = rounds(10, 2)

@@ -23,7 +23,8 @@ from lab.stage.traffic import Shell
 from tests.support.tiers import REPETITION, rare, rounds
 
 # The first card can do nothing but send, the second one knows checksums and TSO.
-pytestmark = pytest.mark.machine(nics=[Nic(), Nic("vmxnet3")])
+MACHINE = pytest.mark.machine(nics=[Nic(), Nic("vmxnet3")])
+pytestmark = [pytest.mark.x2apic, MACHINE]
 
 MIB = 1 << 20
 #: The test's process on the second card's network.

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
+from lab.devices import Disk
 from lab.machine import LAB_INITRD, Machine
 from lab.stage.partitions import MEMORY, WAIT_FOR, Resources, refused
 from tests.support.tiers import late
@@ -90,6 +93,35 @@ def test_a_machine_that_went_down(machine: Machine) -> None:
     refused(machine, selftest(machine), "rung.json is damaged", "remove it")
     machine.run(f"rm {DIRECTORY}/rung.json")
     refused(machine, selftest(machine, "--continue"), "there is no selftest to continue")
+
+
+def file_of(machine: Machine, serial: str) -> Path:
+    """Return where the emulator keeps a disk."""
+    blocks = machine.qmp("query-block")
+    return Path(next(block["inserted"]["file"] for block in blocks if block["device"] == f"drive-{serial}"))
+
+
+@pytest.mark.machine(disks=[Disk("kept", "16M")])
+def test_a_power_cut(fresh_machine: Machine, tmp_path: Path) -> None:
+    """The rung is on the disk before it is climbed, so the next start of the machine says which it was."""
+    more = "--directory /mnt/selftest"
+    disk = fresh_machine.disk("kept")
+    fresh_machine.run(f"mkfs.ext4 -q {disk} && mount {disk} /mnt && sync")
+    fresh_machine.run(f"{selftest(fresh_machine, more)} >/tmp/first 2>&1 & {WAIT_FOR} text '4. parking' /tmp/first")
+    file = file_of(fresh_machine, "kept")
+    fresh_machine.emulator.stop()
+    shutil.copy(file, tmp_path / "kept")
+    with Machine(disks=[Disk("kept", tmp_path / "kept", late=True)]) as again:
+        again.run(f"mount {again.disk('kept')} /mnt")
+        rung = json.loads(again.run("cat /mnt/selftest/rung.json").output)["rung"]
+        assert RUNGS.index(rung) >= RUNGS.index("parking")
+        said = refused(again, selftest(again, more), "did not come back from rung", "been started anew since")
+        assert f"'{rung}'" in said
+        behind = RUNGS[RUNGS.index(rung) + 1 :]
+        out = again.run(selftest(again, f"{more} --continue"), timeout=300).output
+        assert tuple(rungs(out)) == behind
+        report = again.run("cat /mnt/selftest/report.txt").output
+        assert tuple(rungs(report)) == RUNGS, "the first one's report is kept"
 
 
 @pytest.mark.parametrize(

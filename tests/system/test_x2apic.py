@@ -1,42 +1,23 @@
-"""Partitions on a host in x2APIC mode, with interrupt remapping: tests of other modules, on such a machine."""
+"""Partitions on a host in x2APIC mode, with interrupt remapping: its modes, and CPUs with long ids.
+
+Tests of life, of communication, of disks and of networks run on such a machine anyway (pytest.mark.x2apic), and some of
+them on an older one in test_xapic.py.
+"""
 
 from __future__ import annotations
 
 import pytest
 
-from lab.devices import Nic
 from lab.machine import Machine
 from lab.spec import X2APIC
-from lab.stage.lan import two_partitions
 from lab.stage.partitions import Resources, refused, remove, run_command, start
 from tests.support.tiers import REPETITION, everything, late, rounds
-from tests.system import test_disks, test_networks
-from tests.system.test_disks import test_data as test_disk_data
-from tests.system.test_ikc import test_bells_follow_their_cpus, test_packets_each_way
-from tests.system.test_life import test_ends_are_contained, test_killed_while_booting, test_three_kernels
 
-#: They are collected here, too, and get this module's machine.
-COLLECTED = (
-    test_ends_are_contained,
-    test_killed_while_booting,
-    test_three_kernels,
-    test_packets_each_way,
-    test_bells_follow_their_cpus,
-    test_disk_data,
-)
 if everything():
     from tests.system.test_guarded import test_several_cpus  # noqa: F401  # to be collected
 #: Of the register that says where the APIC is, and its mode.
 MODE = 1 << 10
-pytestmark = [
-    pytest.mark.machine(
-        one_thread=True,
-        disks=test_disks.pytestmark.kwargs["disks"],
-        nics=[Nic(), Nic("vmxnet3")],
-        **X2APIC,
-    ),
-    late("tests of other files again, on another machine"),
-]
+pytestmark = [pytest.mark.machine(one_thread=True, **X2APIC), late("what else is shown in that mode")]
 
 
 @pytest.mark.parametrize("flavour", ["6.12", pytest.param("6.1", marks=REPETITION)])
@@ -57,13 +38,6 @@ def test_modes(machine: Machine, flavour: str) -> None:
     assert machine.run(modes).lines == was
     before.assert_back()
     machine.assert_dmesg_clean()
-
-
-def test_packets_of_a_network(fresh_machine: Machine) -> None:
-    """A network that the host and two partitions share carries data all ways."""
-    lan = two_partitions(fresh_machine)
-    for source, target in (("web", "host"), ("host", "web"), ("web", "db")):
-        test_networks.test_data(lan, source, target)
 
 
 #: A fifth CPU, whose id is 384: it is in the last of four sockets, and 65 cores of each take 7 bits.
