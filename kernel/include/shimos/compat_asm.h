@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Differences between the kernels we support, for assembly, and for C what both need. */
+/* Differences between the kernels we support, for assembly. */
 #ifndef _SHIMOS_COMPAT_ASM_H
 #define _SHIMOS_COMPAT_ASM_H
 
 #include <linux/version.h>
-#include <asm/msr-index.h>
 #include <asm/unwind_hints.h>
-
-/* in 6.1 only resctrl itself knew it, by another name */
-#ifndef MSR_IA32_PQR_ASSOC
-#define MSR_IA32_PQR_ASSOC	0x0c8f
-#endif
 
 /* code in which no stack trace can begin; named anew in 6.4 */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)

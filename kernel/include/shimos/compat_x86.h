@@ -5,7 +5,11 @@
 
 #include <linux/version.h>
 #include <asm/msr.h>
-#include <shimos/compat_asm.h>
+
+/* in 6.1 only resctrl itself knew it, by another name */
+#ifndef MSR_IA32_PQR_ASSOC
+#define MSR_IA32_PQR_ASSOC	0x0c8f
+#endif
 
 /* in 6.16 registers of 64 bits got other names, and CPUID a header of its own */
 #ifdef rdmsrq

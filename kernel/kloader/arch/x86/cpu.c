@@ -31,7 +31,8 @@ struct trampoline_data {
 	u64 cr3;
 	u64 entry;
 	u64 argument;
-	u64 association;
+	u64 share;
+	u32 share_register;
 	u32 cr3_low;
 	u32 far_offset;
 	u16 far_segment;
@@ -94,7 +95,8 @@ static int x86_cpu_run_trampoline(u32 apic_id)
 static void x86_cpu_set_mode(u32 mode, unsigned int cpu)
 {
 	lockdep_assert_held(&x86_trampoline_mutex);
-	x86_cpu_data()->association = x86_resctrl_association(cpu);
+	x86_cpu_data()->share = x86_resctrl_share(cpu);
+	x86_cpu_data()->share_register = x86_resctrl_share(cpu) ? x86_resctrl_register() : 0;
 	WRITE_ONCE(x86_cpu_data()->ack, 0);
 	WRITE_ONCE(x86_cpu_data()->mode, mode);
 }
@@ -236,7 +238,7 @@ int kloader_arch_took_cpu(unsigned int cpu, struct complaint *c)
 	u64 apic_id = kloader_arch_hardware_id(cpu);
 	int ret = -EIO, try;
 
-	if (!x86_resctrl_association(cpu))
+	if (!x86_resctrl_share(cpu))
 		return 0;
 	mutex_lock(&x86_trampoline_mutex);
 	x86_cpu_set_mode(TRAMPOLINE_PARK, cpu);

@@ -10,7 +10,6 @@
 #include <linux/linkage.h>
 #include <asm/msr-index.h>
 #include <asm/processor-flags.h>
-#include <shimos/compat_asm.h>
 
 #define AT(label) (label - kloader_trampoline)
 #define TRAMPOLINE_VECTORS 19		/* as in x86.h */
@@ -61,12 +60,10 @@ long_mode:
 	movl	%eax, %gs
 
 	/* its share of caches and memory bandwidth, which INIT keeps (resctrl.c) */
-	movl	association(%rip), %eax
-	movl	association + 4(%rip), %edx
-	movl	%eax, %ecx
-	orl	%edx, %ecx
-	jz	1f
-	movl	$MSR_IA32_PQR_ASSOC, %ecx
+	movl	share_register(%rip), %ecx
+	jecxz	1f
+	movl	share(%rip), %eax
+	movl	share + 4(%rip), %edx
 	wrmsr
 1:
 	cmpl	$0, mode(%rip)
@@ -203,7 +200,8 @@ ack:		.long 0
 cr3:		.quad 0
 entry:		.quad 0
 argument:	.quad 0
-association:	.quad 0
+share:		.quad 0
+share_register:	.long 0
 cr3_low:	.long 0
 far_pointer:	.long AT(long_mode)	/* cpu.c adds the page's address */
 		.word 0x10

@@ -104,7 +104,8 @@ u64 x86_cpu_trampoline(void);	/* the physical address of its page */
 int x86_cpu_start(struct partition *p, u32 i, const struct x86_entry *entry, struct complaint *c);
 
 /* resctrl.c */
-u64 x86_resctrl_association(unsigned int cpu);
+u32 x86_resctrl_register(void);
+u64 x86_resctrl_share(unsigned int cpu);
 
 /* trampoline.S */
 extern const u8 kloader_trampoline[], kloader_trampoline_data[];
