@@ -45,7 +45,7 @@ class Mutation:
     def modules(self) -> str:
         """Where that target leaves the modules which the file is a part of; * for any text."""
         path = Path(self.file)
-        if path.parts[0] == "kernel" and path.suffix == ".c":
+        if path.parts[0] == "kernel" and path.suffix in (".c", ".S"):
             return f"shimos_{path.parts[1]}.ko"
         if path.parts[:2] == ("tests", "modules") and path.suffix == ".c":
             # One of several files lies in a folder with the module's name.

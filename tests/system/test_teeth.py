@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from lab.machine import Machine
+from lab.spec import X2APIC
 from lab.stage import kml_load
 from tests.support import mutants
 from tests.support.mutants import Mutation
@@ -31,6 +32,7 @@ from tests.system import (
     test_kml_stress,
     test_owner,
     test_tool,
+    test_x2apic,
 )
 
 
@@ -277,6 +279,13 @@ TEETH = [
         mutation("kernel/kloader/guard/exit.c", "exit_end(cpu, GUARD_SHUTDOWN,", "exit_end(cpu, GUARD_RUNS,"),
         "wait_for",
         one_thread=True,
+    ),
+    tooth(
+        "mode-of-the-host-kept",
+        lambda machine: test_x2apic.test_modes(machine, "6.12"),
+        mutation("kernel/kloader/arch/x86/trampoline.S", "testl\t$APIC_BASE_X2APIC, %eax", "testl\t$0, %eax"),
+        "x2apic",
+        **X2APIC,
     ),
 ]
 

@@ -340,6 +340,22 @@ pub mod tests {
         ("boot/config-6.12.1-amd64", "CONFIG_CONTIG_ALLOC=y\n"),
     ];
 
+    #[test]
+    fn a_crash_kernel() {
+        let of = |files: &[(&str, &str)]| {
+            let (_work, host) = host(files);
+            host.crash_kernel().map(|check| check.verdict)
+        };
+        let size = ("sys/kernel/kexec_crash_size", "268435456\n");
+        let settings = |text| ("etc/default/kdump-tools", text);
+        assert_eq!(of(&[("sys/kernel/kexec_crash_size", "0\n")]), None);
+        assert_eq!(of(&[size]), Some(Verdict::Ok));
+        let out = settings("#KDUMP_CMDLINE_APPEND=\"irqpoll\"\n");
+        assert_eq!(of(&[size, out]), Some(Verdict::Ok));
+        let all = settings("KDUMP_CMDLINE_APPEND=\"irqpoll\"\n");
+        assert_eq!(of(&[size, all]), Some(Verdict::Warn));
+    }
+
     fn verdicts(host: &Host) -> Vec<(&'static str, Verdict)> {
         host.checks(&X86_64)
             .iter()

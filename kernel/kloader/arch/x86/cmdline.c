@@ -47,6 +47,8 @@ static const char *cmdline_pci_words(const struct partition *p)
 }
 
 /*
+ * ipmi_si.trydmi: the firmware's SMBIOS table, which any kernel finds, names the host's BMC.
+ *
  * noreplace-smp: a kernel with one CPU takes the lock prefixes out of its atomic
  * operations, and would no longer be atomic towards its peers.
  *
@@ -61,7 +63,7 @@ static const char *cmdline_pci_words(const struct partition *p)
 int kloader_arch_append_cmdline(struct partition *p, char *buf, size_t len)
 {
 	return snprintf(buf, len,
-			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 %s tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr noreplace-smp memhp_default_state=online_movable rdt=!l3cat,!l3cdp,!l2cat,!l2cdp,!mba,!smba%s",
+			"no_ipi_broadcast=1 reboot=a sysctl.kernel.panic=0 %s tsc=reliable tsc_early_khz=%u apic_extnmi=none 8250.nr_uarts=0 dis_ucode_ldr noreplace-smp memhp_default_state=online_movable rdt=!l3cat,!l3cdp,!l2cat,!l2cdp,!mba,!smba ipmi_si.trydmi=0%s",
 			cmdline_pci_words(p), tsc_khz, cmdline_needs_dummy_disabled(p->image.version) ?
 			" disable_cpu_apicid=0xfe" : "");
 }

@@ -11,8 +11,17 @@ use crate::ui::check::Check;
 pub fn checks(host: &Host) -> Vec<Check> {
     let mut checks = vec![broadcast(host), apic(host), clock(host)];
     checks.extend(remapping(host));
+    checks.push(shared_registers());
     checks.extend(virtual_machine(host));
     checks
+}
+
+/// What nothing keeps apart, said once where people look first.
+fn shared_registers() -> Check {
+    Check::ok(
+        "shared by all kernels",
+        "the CMOS clock's ports, power and thermal limits, uncore counters: set them in the host only",
+    )
 }
 
 fn broadcast(host: &Host) -> Check {

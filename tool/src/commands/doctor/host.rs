@@ -20,6 +20,7 @@ impl Host {
             self.pci(),
         ];
         checks.extend(self.contiguous());
+        checks.extend(self.crash_kernel());
         checks.extend((architecture.doctor)(self));
         checks
     }
@@ -94,6 +95,29 @@ impl Host {
             format!("the kernel is locked down: {text}"),
             caller::UNLOCK,
         )
+    }
+
+    /// It comes up beside partitions, and takes their CPUs if it starts others than its first.
+    pub fn crash_kernel(&self) -> Option<Check> {
+        const NAME: &str = "crash kernel";
+        let size = self.read("sys/kernel/kexec_crash_size")?;
+        if size.parse().unwrap_or(0u64) == 0 {
+            return None;
+        }
+        let settings = self.read("etc/default/kdump-tools").unwrap_or_default();
+        let mut lines = settings.lines();
+        let own = lines.find(|line| line.starts_with("KDUMP_CMDLINE_APPEND="));
+        Some(match own {
+            Some(line) if !line.contains("nr_cpus=1") => Check::warn(
+                NAME,
+                "it may start all CPUs, those of partitions, too, when the host panics",
+                "add nr_cpus=1 to KDUMP_CMDLINE_APPEND in /etc/default/kdump-tools",
+            ),
+            _ => Check::ok(
+                NAME,
+                "reserved; it is to start with nr_cpus=1, as kdump-tools start it",
+            ),
+        })
     }
 
     fn pci(&self) -> Check {
