@@ -37,7 +37,7 @@ init: ## build the partitions' first program into OUT (OUT=…)
 
 # Headers that only the kernel has, for the unit tests: all lead to one stub.
 STUBS = linux/arm-smccc.h linux/bitfield.h linux/bits.h linux/cc_platform.h linux/compiler.h linux/cpumask.h linux/ctype.h linux/device.h linux/fs.h linux/hrtimer.h linux/io.h \
-	linux/kernel.h linux/kref.h linux/log2.h linux/mm.h linux/mutex.h linux/rwsem.h \
+	linux/kernel.h linux/kref.h linux/log2.h linux/mm.h linux/mutex.h linux/rwsem.h linux/sched.h \
 	linux/sizes.h linux/slab.h linux/spinlock.h linux/string.h linux/wait.h \
 	linux/workqueue.h asm/cpufeature.h asm/msr.h asm/pgtable-hwdef.h asm/tsc.h
 UNIT = $(wildcard tests/host/unit/*.c) \

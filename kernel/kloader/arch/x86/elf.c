@@ -6,6 +6,7 @@
  */
 #include <linux/elf.h>
 #include <linux/io.h>
+#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/string.h>
 #include <asm/bootparam.h>
@@ -108,6 +109,28 @@ static int elf_parse(const void *image, u64 size, struct image *out,
 	return 0;
 }
 
+/* Of tens of MiB: others of this CPU have their turn between pieces. */
+static void elf_clear(void *to, u64 size)
+{
+	u64 at;
+
+	for (at = 0; at < size; at += SZ_1M) {
+		memset(to + at, 0, min_t(u64, SZ_1M, size - at));
+		cond_resched();
+	}
+}
+
+/* The same. */
+static void elf_copy(void *to, const void *from, u64 size)
+{
+	u64 at;
+
+	for (at = 0; at < size; at += SZ_1M) {
+		memcpy(to + at, from + at, min_t(u64, SZ_1M, size - at));
+		cond_resched();
+	}
+}
+
 static int elf_place(struct partition *p, struct boot_params *bp,
 		     struct complaint *c)
 {
@@ -121,11 +144,11 @@ static int elf_place(struct partition *p, struct boot_params *bp,
 	ret = elf_measure(image, p->image.size, &low, &high, c);
 	if (ret)
 		return ret;
-	memset(to, 0, high - low);
+	elf_clear(to, high - low);
 	for (i = 0; i < ehdr->e_phnum; i++)
 		if (ph[i].p_type == PT_LOAD)
-			memcpy(to + ph[i].p_paddr - low, image + ph[i].p_offset,
-			       ph[i].p_filesz);
+			elf_copy(to + ph[i].p_paddr - low, image + ph[i].p_offset,
+				 ph[i].p_filesz);
 	bp->hdr.boot_flag = 0xaa55;
 	memcpy(&bp->hdr.header, "HdrS", 4);
 	bp->hdr.version = 0x20f;
