@@ -10,12 +10,14 @@ from lab.command import run
 
 _SUITE = "trixie"
 _SPARE = 1 << 20
+#: What their tests of mounts import, and machines have not.
+_IMPORTED = "python3-libmount"
 #: What crun's configure would find out for the program that the tests' containers run.
 _CONFIG = "#define HAVE_ERROR_H 1\n#define HAVE_LINUX_IOPRIO_H 1\n"
 
 
 def disk() -> Path:
-    """Return an ext4 image with ``tests/``, and in it ``init``, which their containers run."""
+    """Return an ext4 image with ``tests/``, in it ``init``, which their containers run, and ``python/``, which they import."""
     return cache.make("crun-tests.ext4", _version(), "fetching crun's own tests", _build)
 
 
@@ -24,7 +26,7 @@ def _version() -> str:
         Apt().update()
         shown = Apt().run("apt-cache", "show", f"crun/{_SUITE}")
     (version,) = [line.split()[1] for line in shown.splitlines() if line.startswith("Version:")]
-    return cache.digest(version, _CONFIG)
+    return cache.digest(version, _CONFIG, _IMPORTED)
 
 
 def _build(target: Path) -> None:
@@ -38,6 +40,11 @@ def _build(target: Path) -> None:
     files.write(tree / "tests/config.h", _CONFIG)
     include = f"-I{tree / 'tests'}"
     run("gcc", "-static", "-O2", "-w", include, "-o", tree / "tests/init", tree / "tests/init.c")
+    (work / "imported").mkdir()
+    with cache.lock("kernels"):
+        package = Apt().download(f"{_IMPORTED}/{_SUITE}", work / "imported")
+    run("dpkg-deb", "-x", package, work / "imported")
+    (work / "imported/usr/lib/python3/dist-packages").rename(tree / "python")
     files.ext4(tree, target, _SPARE)
     cache.remove(work)
 

@@ -52,7 +52,7 @@ def outcomes(machine: Machine, runtime: str) -> dict[str, str]:
     """Run all files of tests with a runtime; returns for each test ``ok``, ``skipped`` or ``not ok``."""
     found = {}
     for file in machine.run(f"cd {PLACE}/tests && ls -1 test_*.py").lines:
-        environment = f"SHIMOS_KERNEL={machine.vmlinux('6.12')} OCI_RUNTIME={runtime} INIT={PLACE}/tests/init"
+        environment = f"PYTHONPATH={PLACE}/python SHIMOS_KERNEL={machine.vmlinux('6.12')} OCI_RUNTIME={runtime} INIT={PLACE}/tests/init"
         said = machine.run(f"cd {PLACE} && {environment} python3 tests/{file} 2>&1 </dev/null", PATIENCE, check=False)
         print(f"{runtime}: {file}\n{said.output}", flush=True)
         for no, name, skipped in re.findall(r"^(not )?ok \d+ - (\S+)( #SKIP)?", said.output, re.MULTILINE):
@@ -65,7 +65,9 @@ def test_crun_suite(fresh_machine: Machine) -> None:
     """What crun passes we pass, but for what a kernel of its own cannot do, and that is little."""
     machine = fresh_machine
     prepare(machine)
-    machine.run(f"mkdir {PLACE} && mount {machine.disk('crun')} /mnt && cp -r /mnt/tests {PLACE} && umount /mnt")
+    machine.run(
+        f"mkdir {PLACE} && mount {machine.disk('crun')} /mnt && cp -r /mnt/tests /mnt/python {PLACE} && umount /mnt"
+    )
     control = outcomes(machine, "/usr/bin/crun")
     before = Resources(machine)
     pool(machine, "1-3", count=2)
