@@ -1,7 +1,8 @@
-"""Debian's packages: of this computer's architecture by the tool root's own apt, of another one beside it.
+"""Debian's packages: by the tool root's own apt, or of another architecture or suite beside it.
 
-No foreign architecture is registered: apt is told by a configuration of its own to be that of another
-computer, on which nothing is installed.  Its packages are only unpacked.
+No foreign architecture or suite is registered, so that nothing of the tool root ever comes from one: apt is
+told by a configuration of its own to be that of another computer, on which nothing is installed.  Its
+packages are only unpacked.
 """
 
 from __future__ import annotations
@@ -15,21 +16,41 @@ from lab.arch import NATIVE, Arch
 from lab.command import CommandError, run
 
 _LISTS_FRESH = 24 * 3600.0
-#: Where the tool root keeps what its apt knows of another architecture.
+#: What the tool root's packages come from.
+_SOURCES = Path("/etc/apt/sources.list")
+#: Where the tool root keeps what its apt knows of another architecture or suite.
 _FOREIGN = Path("/var/lib/shimos-lab")
 
 
-class Apt:
-    """The packages of one architecture."""
+def sources() -> dict[str, str]:
+    """Return the lines of the tool root's source list by suite."""
+    return {line.split()[2]: line for line in _SOURCES.read_text().splitlines() if line.startswith("deb ")}
 
-    def __init__(self, arch: Arch = NATIVE):
+
+def source(suite: str) -> str:
+    """Return the source list's line of a suite, which the tool root's has or has not."""
+    known = sources()
+    if suite in known:
+        return known[suite]
+    # What a mirror has of a suite that moves every day may be weeks old; it is signed all the same.
+    return f"deb [check-valid-until=no] {known['trixie'].split()[1]} {suite} main"
+
+
+class Apt:
+    """The packages of one architecture: of a suite that the tool root does not have, or of those that it has."""
+
+    def __init__(self, arch: Arch = NATIVE, suite: str = "trixie"):
         self._arch = arch
-        self._state = Path("/var/lib/apt") if arch.native else _FOREIGN / arch.name
+        self._suite = None if suite in sources() else suite
+        #: Whether its packages can be installed in the tool root.
+        self.own = arch.native and not self._suite
+        place = f"{self._suite}-{arch.name}" if self._suite else arch.name
+        self._state = Path("/var/lib/apt") if self.own else _FOREIGN / place
         self._configuration = self._state / "apt.conf"
 
     def run(self, program: str, *words: str, cwd: Path | None = None) -> str:
         """Run a program of apt's."""
-        if self._arch.native:
+        if self.own:
             return run(program, *words, cwd=cwd)
         if not self._configuration.exists():
             self._configure()
@@ -50,6 +71,9 @@ class Apt:
         }
         for directory in ("lists/partial", "cache/archives/partial"):
             (self._state / directory).mkdir(parents=True, exist_ok=True)
+        if self._suite:
+            options["Dir::Etc::SourceList"] = self._state / "sources.list"
+            files.write(self._state / "sources.list", f"{source(self._suite)}\n")
         files.write(self._state / "status", "")
         files.write(self._configuration, "".join(f'{name} "{value}";\n' for name, value in options.items()))
 
@@ -77,6 +101,15 @@ class Apt:
             if re.match(rf"{prefix}\d", package):
                 return package
         raise CommandError(f"no {prefix}… behind {meta}: {depends}")
+
+    def add(self, *packages: str) -> None:
+        """Have packages in the tool root: installed with all that they depend on, or else nothing but unpacked."""
+        if self.own:
+            self.update()
+            install(*packages)
+        else:
+            for package in packages:
+                self.unpack(package)
 
     def has(self, package: str) -> bool:
         """Return whether a package was unpacked into the tool root."""

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from lab import cache, daemons, dates, files, host, progress
+from lab import builder, cache, daemons, dates, files, host, progress
 from lab.apt import development
 from lab.arch import AMD64, DEFAULT, Arch
 from lab.command import CommandError, run
@@ -35,11 +35,21 @@ _WITHOUT = "SHIMOS_LAB_WITHOUT"
 PROFILE_VARIABLE = "SHIMOS_TOOL_PROFILE"
 
 
-def run_make(target: str, out: Path, *variables: str, source: Path = SRC) -> str:
-    """Make a target of the Makefile of the repository, or of a copy of it, in ``out``; returns all that was said."""
+def run_make(target: str, out: Path, *variables: str, source: Path = SRC, root: Path | None = None) -> str:
+    """Make a target of the Makefile of the repository, or of a copy of it, in ``out``; returns all that was said.
+
+    With ``root`` that is done there, in a root of lab/builder.py.
+    """
     out.mkdir(parents=True, exist_ok=True)
     dates.date_tree()
-    return run("make", "--no-print-directory", "-C", source, f"-j{os.cpu_count()}", target, f"OUT={out}", *variables)
+    words = ("make", "--no-print-directory", f"--directory={source}", f"-j{os.cpu_count()}", target, f"OUT={out}")
+    return builder.run_in(root, *words, *variables) if root else run(*words, *variables)
+
+
+def _run_make_for(kernel: Kernel, target: str, *more: str) -> str:
+    """Make a target for a kernel, where its modules are built."""
+    words = (f"KVER={kernel.version}", *variables(kernel.arch), *more)
+    return run_make(target, _BUILD / kernel.version, *words, root=kernel.builder)
 
 
 def variables(arch: Arch) -> list[str]:
@@ -52,7 +62,7 @@ def modules(kernel: Kernel) -> list[Path]:
     """Build the modules for one kernel; make decides what has to be built again."""
     out = _BUILD / kernel.version
     with cache.lock(f"build-{kernel.name}"), progress.step(f"building modules for {kernel.version}"):
-        run_make("modules", out, f"KVER={kernel.version}", *variables(kernel.arch))
+        _run_make_for(kernel, "modules")
     return sorted(out.glob("shimos_*.ko"))
 
 
@@ -64,7 +74,7 @@ def modules_anew(kernel: Kernel) -> str:
     out = _BUILD / kernel.version
     with cache.lock(f"build-{kernel.name}"):
         cache.remove(out / "tree")
-        return run_make("modules", out, f"KVER={kernel.version}", "SPARSE=1", *variables(kernel.arch))
+        return _run_make_for(kernel, "modules", "SPARSE=1")
 
 
 def layer(kernel: Kernel) -> Path:
@@ -150,7 +160,7 @@ def test_modules(kernel: Kernel) -> list[Path]:
     """Modules that only tests use: partitions and hosts that misbehave."""
     out = _BUILD / kernel.version
     with cache.lock(f"build-{kernel.name}"), progress.step(f"building the tests' modules for {kernel.version}"):
-        run_make("test-modules", out, f"KVER={kernel.version}", *variables(kernel.arch))
+        _run_make_for(kernel, "test-modules")
     return sorted((out / "tests").rglob("*.ko"))
 
 

@@ -2,7 +2,8 @@
 
 An image is downloaded and unpacked into the cache, not installed.  The headers
 are installed in the tool root, because their links are absolute; those of
-another architecture are unpacked there.
+another architecture, or of a suite that the tool root does not have, are
+unpacked there.  Sid's are in a root of sid (lab/builder.py).
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab import cache, progress
-from lab.apt import Apt, install
-from lab.arch import AMD64, DEFAULT, Arch
+from lab import builder, cache, progress
+from lab.apt import Apt
+from lab.arch import AMD64, DEFAULT, NATIVE, Arch
 from lab.command import CommandError, run
 from lab.paths import CACHE
 
@@ -32,6 +33,10 @@ FLAVOURS = {
     "6.1-security": ("bookworm-security", "cloud-{}"),
     # the newest that Debian has for its stable release
     "7.3": ("trixie-backports", "cloud-{}"),
+    # the newest that Debian 12 has got from its backports
+    "6.12-bookworm": ("bookworm-backports", "cloud-{}"),
+    # what the next stable release is made from; it moves
+    "sid": ("sid", "cloud-{}"),
 }
 
 _KERNELS = CACHE / "kernels"
@@ -50,6 +55,16 @@ class Kernel:
     def name(self) -> str:
         """What things of it are called in the cache."""
         return f"{self.flavour}{self.arch.suffix}"
+
+    @property
+    def suite(self) -> str:
+        """Return the suite of Debian's that it is from."""
+        return FLAVOURS[self.flavour][0]
+
+    @property
+    def builder(self) -> Path | None:
+        """Return the root in which modules for it are built; none: that is the tool root."""
+        return builder.root(self.suite, self.version, self.arch) if self.suite in builder.SUITES else None
 
     @property
     def image(self) -> Path:
@@ -79,31 +94,51 @@ def get(*flavours: str, arch: Arch = DEFAULT) -> list[Kernel]:
             except CommandError:
                 # The archive moved on to newer versions since the lists were
                 # read or the kernels were cached: start from what it has now.
-                Apt(arch).update(force=True)
+                for flavour in flavours:
+                    _apt(flavour, arch).update(force=True)
                 for kernel in found:
                     if kernel and not _has_headers(kernel):
                         cache.remove(kernel.root)
                 return _fetch(flavours, arch)
 
 
+def renew(*flavours: str, arch: Arch = DEFAULT) -> None:
+    """Drop the kernels from the cache that the archive has newer ones of; not while others use them."""
+    with cache.lock("kernels"):
+        for flavour in flavours:
+            kernel = _cached(flavour, arch)
+            if kernel and kernel.version != _resolve(flavour, arch):
+                progress.say(f"{flavour}: there is a newer one than {kernel.version}")
+                cache.remove(kernel.root)
+
+
+def _apt(flavour: str, arch: Arch) -> Apt:
+    return Apt(arch, FLAVOURS[flavour][0])
+
+
 def _fetch(flavours: tuple[str, ...], arch: Arch) -> list[Kernel]:
     found = [_cached(f, arch) or _download(f, _resolve(f, arch), arch) for f in flavours]
-    headers = [f"linux-headers-{k.version}" for k in found if not _has_headers(k)]
-    if headers and arch.native:
-        Apt().update()
-        install(*headers)
-    elif headers:
-        # What they need runs on this computer, or is the same on any.
-        needed = [p for header in headers for p in Apt(arch).depends(header)]
-        Apt().update()
-        install(*(p for p in needed if re.fullmatch(r"linux-headers-.*-common(-rt)?|linux-kbuild-.*", p)))
-        for header in headers:
-            Apt(arch).unpack(header)
+    for kernel in found:
+        if not _has_headers(kernel):
+            _add_headers(kernel)
     return found
 
 
+def _add_headers(kernel: Kernel) -> None:
+    if kernel.builder:
+        builder.make(kernel.suite, kernel.version, kernel.arch)
+        return
+    header = f"linux-headers-{kernel.version}"
+    apt = Apt(kernel.arch, kernel.suite)
+    if not apt.own:
+        # What they need runs on this computer, or is the same on any.
+        needed = [p for p in apt.depends(header) if re.fullmatch(r"linux-headers-.*-common(-rt)?|linux-kbuild-.*", p)]
+        Apt(NATIVE, kernel.suite).add(*needed)
+    apt.add(header)
+
+
 def _resolve(flavour: str, arch: Arch) -> str:
-    apt = Apt(arch)
+    apt = _apt(flavour, arch)
     apt.update()
     suite, kind = FLAVOURS[flavour]
     meta = f"linux-image-{kind.format(arch.name)}/{suite}"
@@ -117,8 +152,9 @@ def _download(flavour: str, version: str, arch: Arch) -> Kernel:
     cache.remove(new)
     new.mkdir(parents=True)
     unpacked = new / "unpacked"
-    for name in _packages(version, arch):
-        package = Apt(arch).download(name, new)
+    apt = _apt(flavour, arch)
+    for name in _packages(version, apt):
+        package = apt.download(name, new)
         run("dpkg-deb", "-x", package, unpacked)
         package.unlink()
     (new / "lib").mkdir()
@@ -136,10 +172,10 @@ def _download(flavour: str, version: str, arch: Arch) -> Kernel:
     return _at(flavour, arch)
 
 
-def _packages(version: str, arch: Arch) -> list[str]:
+def _packages(version: str, apt: Apt) -> list[str]:
     """Return what a kernel comes in: one package, or since 7.0 several that the first one depends on."""
     image = f"linux-image-{version}"
-    return [image, *(p for p in Apt(arch).depends(image) if p.endswith(f"-{version}"))]
+    return [image, *(p for p in apt.depends(image) if p.endswith(f"-{version}"))]
 
 
 def _fill_boot(root: Path, version: str) -> None:
@@ -161,6 +197,9 @@ def _at(flavour: str, arch: Arch) -> Kernel:
 
 
 def _has_headers(kernel: Kernel) -> bool:
-    if not kernel.arch.native:
-        return Apt(kernel.arch).has(f"linux-headers-{kernel.version}")
+    if kernel.builder:
+        return kernel.builder.exists()
+    apt = Apt(kernel.arch, kernel.suite)
+    if not apt.own:
+        return apt.has(f"linux-headers-{kernel.version}")
     return Path("/lib/modules", kernel.version, "build", "Makefile").exists()

@@ -191,6 +191,7 @@ def main() -> int:
     if unknown := [name for name in chosen if name not in FLAVOURS]:
         parser.error(f"there is no kernel {', '.join(unknown)}, only {', '.join(FLAVOURS)}")
     ledger.begin()
+    kernels.renew(*(chosen or FLAVOURS))
     matrix = fill(chosen or list(FLAVOURS))
     table = matrix.markdown()
     if chosen:

@@ -79,7 +79,7 @@ def built(kernel: Kernel, mutation: Mutation) -> dict[str, bytes]:
             (source / part).parent.mkdir(parents=True, exist_ok=True)
             run("cp", "-a", SRC / part, source / part)
         mutation.apply(source)
-        build.run_make(mutation.target, out, f"KVER={kernel.version}", source=source)
+        build.run_make(mutation.target, out, f"KVER={kernel.version}", source=source, root=kernel.builder)
         made = out / mutation.modules
         stripped = out / "stripped.ko"
         run("strip", "--strip-debug", "-o", stripped, made)

@@ -277,8 +277,8 @@ static inline void compat_unregister_syscore_ops(struct syscore_ops *ops)
 #define COMPAT_KMSG_DUMP_REASON	(detail->reason)
 #endif
 
-/* whether a device may go offline: a member in 6.12, a flag in 7.3 */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
+/* whether a device may go offline: a member in 6.12, a flag in 7.2 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
 #define compat_keep_online(dev, keep)	((dev)->offline_disabled = (keep))
 #else
 #define compat_keep_online(dev, keep)	dev_assign_offline_disabled(dev, keep)

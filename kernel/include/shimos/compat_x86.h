@@ -25,8 +25,8 @@
 #define compat_wrmsrq(msr, value)			wrmsrl(msr, value)
 #endif
 
-/* where irq_cpustat_t counts interrupts of each CPU: in members in 6.12, in an array in 7.3 */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
+/* where irq_cpustat_t counts interrupts of each CPU: in members in 6.12, in an array in 7.2 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
 #define COMPAT_COUNT_TIMER		apic_timer_irqs
 #define COMPAT_COUNT_RESCHEDULE		irq_resched_count
 #define COMPAT_COUNT_CALL_FUNCTION	irq_call_count
