@@ -30,6 +30,9 @@ def check_partition(machine: Machine, flavour: str, more: str = "") -> None:
         pytest.param("7.3", ("6.12", "7.3"), marks=REPETITION),
         # what the security archives have
         pytest.param("6.12-security", ("6.1-security", "6.12-security"), marks=REPETITION),
+        # what Debian 12 has from its backports, and what the next release is made from
+        pytest.param("6.12-bookworm", ("6.1", "6.12-bookworm"), marks=REPETITION),
+        pytest.param("sid", ("6.12-bookworm", "sid"), marks=REPETITION),
     ],
 )
 def test_host_with_partitions(host: str, flavours: tuple[str, ...]) -> None:

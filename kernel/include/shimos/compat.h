@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Every difference between the kernels we support (6.1, 6.12 and 7.3), in one place.
+ * Every difference between the kernels we support (6.1, 6.12, 7.2 and 7.3), in one place.
  * What only assembly or only x86 knows is in compat_asm.h, compat_x86.h, compat_x86_msi.h
  * and compat_page_pool.h.
  */

@@ -28,7 +28,7 @@ impl Host {
     fn version(&self) -> Check {
         const NAME: &str = "host kernel";
         let release = self.release();
-        let supported = ["6.1.", "6.12.", "7.3."]
+        let supported = ["6.1.", "6.12.", "7.2.", "7.3."]
             .iter()
             .any(|v| release.starts_with(v));
         if supported {
@@ -37,7 +37,7 @@ impl Host {
             Check::warn(
                 NAME,
                 format!("{release} has not been tried"),
-                "Debian's 6.1, 6.12 and 7.3 have",
+                "Debian's 6.1, 6.12, 7.2 and 7.3 have",
             )
         }
     }
