@@ -67,9 +67,9 @@ AMD64 = Arch(
     rust="x86_64-unknown-linux-gnu",
     emulator="qemu-system-x86_64",
     board="q35",
-    # The emulator does `rep movsb` a byte at a time. Without these two
-    # features kernels clear and copy pages in ways it does faster.
-    cpu="max,-erms,-fsrm",
+    # The emulator does `rep movsb` and `rep stosb` a byte at a time. Without these
+    # features kernels clear and copy memory in ways it does faster.
+    cpu="max,-erms,-fsrm,-fsrs",
     console="ttyS0",
     # no_timer_check: on a busy computer the check takes the emulator's timer for a broken one, and panics.
     cmdline=("panic=-1", "tsc=reliable", "no_timer_check", "random.trust_cpu=1", "cryptomgr.notests"),

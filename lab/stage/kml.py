@@ -33,7 +33,7 @@ MACHINES: dict[str, dict[str, Any]] = {
     "6.1": {"kernel": "6.1"},
     "6.12-intel": {
         "kernel": "6.12",
-        "extra": ["-cpu", "max,vendor=GenuineIntel,family=6,model=94,stepping=3,-la57,-erms,-fsrm"],
+        "extra": ["-cpu", "max,vendor=GenuineIntel,family=6,model=94,stepping=3,-la57,-erms,-fsrm,-fsrs"],
         "cmdline": "pti=off",
     },
 }

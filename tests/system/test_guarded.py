@@ -345,7 +345,7 @@ def test_a_file_says_so(machine: Machine) -> None:
 def test_machines_that_cannot(missing: str) -> None:
     """It says what is missing and what to do, and takes nothing."""
     word = {"svm": "SVM", "npt": "nested page tables"}[missing]
-    with Machine(extra=("-cpu", f"max,-erms,-fsrm,-{missing}")) as machine:
+    with Machine(extra=("-cpu", f"max,-erms,-fsrm,-fsrs,-{missing}")) as machine:
         before = Resources(machine)
         refused(machine, run_command(machine, flavour="6.1", more="--guarded"), word, "without --guarded")
         before.assert_nothing_taken()

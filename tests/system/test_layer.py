@@ -153,7 +153,7 @@ def test_refusals(machine: Machine) -> None:
 
 def test_no_svm() -> None:
     """A processor without it."""
-    with Machine(extra=("-cpu", "max,-erms,-fsrm,-svm")) as machine:
+    with Machine(extra=("-cpu", "max,-erms,-fsrm,-fsrs,-svm")) as machine:
         load(machine)
         assert "this processor has no SVM" in said(machine, "launch 1")
         machine.assert_dmesg_clean()

@@ -165,7 +165,7 @@ def test_cpus_come_and_go(machine: Machine) -> None:
 
 def test_no_nested_paging() -> None:
     """A processor without it."""
-    with Machine(load=False, one_thread=True, extra=("-cpu", "max,-erms,-fsrm,-npt")) as machine:
+    with Machine(load=False, one_thread=True, extra=("-cpu", "max,-erms,-fsrm,-fsrs,-npt")) as machine:
         load(machine)
         assert "no nested page tables" in said(machine, "protect")
         assert counts(machine) == {}

@@ -119,7 +119,7 @@ def test_floating_point(machine: Machine) -> None:
     floats(machine, "with")
 
 
-@pytest.mark.machine(load=False, one_thread=True, extra=("-cpu", "max,-erms,-fsrm,-xsave"))
+@pytest.mark.machine(load=False, one_thread=True, extra=("-cpu", "max,-erms,-fsrm,-fsrs,-xsave"))
 @rare("concerns processors that few have")
 def test_floating_point_of_older_processors(fresh_machine: Machine) -> None:
     """They have neither XSAVE nor AVX."""
