@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
+from lab.command import run
 from lab.devices import Disk
 from lab.machine import LAB_INITRD, Machine
 from lab.stage.partitions import MEMORY, WAIT_FOR, Resources, refused
@@ -95,10 +95,10 @@ def test_a_machine_that_went_down(machine: Machine) -> None:
     refused(machine, selftest(machine, "--continue"), "there is no selftest to continue")
 
 
-def file_of(machine: Machine, serial: str) -> Path:
-    """Return where the emulator keeps a disk."""
+def image_of(machine: Machine, serial: str) -> str:
+    """Return where the emulator keeps a disk, as QEMU's programs name it."""
     blocks = machine.qmp("query-block")
-    return Path(next(block["inserted"]["file"] for block in blocks if block["device"] == f"drive-{serial}"))
+    return str(next(block["inserted"]["file"] for block in blocks if block["device"] == f"drive-{serial}"))
 
 
 @pytest.mark.machine(disks=[Disk("kept", "16M")])
@@ -108,9 +108,9 @@ def test_a_power_cut(fresh_machine: Machine, tmp_path: Path) -> None:
     disk = fresh_machine.disk("kept")
     fresh_machine.run(f"mkfs.ext4 -q {disk} && mount {disk} /mnt && sync")
     fresh_machine.run(f"{selftest(fresh_machine, more)} >/tmp/first 2>&1 & {WAIT_FOR} text '4. parking' /tmp/first")
-    file = file_of(fresh_machine, "kept")
+    image = image_of(fresh_machine, "kept")
     fresh_machine.emulator.stop()
-    shutil.copy(file, tmp_path / "kept")
+    run("qemu-img", "convert", "-O", "raw", image, tmp_path / "kept")
     with Machine(disks=[Disk("kept", tmp_path / "kept", late=True)]) as again:
         again.run(f"mount {again.disk('kept')} /mnt")
         rung = json.loads(again.run("cat /mnt/selftest/rung.json").output)["rung"]
