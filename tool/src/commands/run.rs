@@ -5,6 +5,7 @@ mod here;
 mod images;
 mod load;
 mod rt;
+mod share;
 mod wish;
 
 use std::path::Path;
@@ -23,8 +24,6 @@ use crate::partition::lookup;
 use crate::partition::view::Partition;
 use crate::partition::{self, CreateRequest, Device, Info, Kind, OnChange, OnReboot, Status};
 use crate::pci;
-use crate::system::System;
-use crate::system::resctrl::{Groups, Share};
 use crate::ui::interrupt;
 use crate::ui::output::{self, printable};
 use crate::ui::progress::Progress;
@@ -72,7 +71,7 @@ fn run_on(
         images.describe();
     }
     let sharing = Sharing::open(&wish.wanted)?;
-    let groups = groups(device, wish.share)?;
+    let groups = share::groups(device, wish.share)?;
     let group = match &groups {
         Some(groups) => Some(groups.make(&wish.name, &cpus, wish.share)?),
         None => None,
@@ -122,18 +121,6 @@ fn check_host(info: &Info, kind: Kind) -> Result<()> {
     }
     Err(Error::new(format!("this host cannot {what}: {problem}"))
         .hint("`shimos doctor` shows everything that is missing"))
-}
-
-/// Open the machine's shares of caches and bandwidth if one is asked for.
-fn groups(device: &dyn Device, share: Share) -> Result<Option<Groups>> {
-    if share == Share::default() {
-        return Ok(None);
-    }
-    let groups = Groups::open(&System::real(), share)?;
-    let list = partition::all(device).or_refuse("cannot list the partitions")?;
-    let names: Vec<&str> = list.iter().map(|status| status.name.as_str()).collect();
-    groups.sweep(&names);
-    Ok(Some(groups))
 }
 
 /// See to it that the name is free.

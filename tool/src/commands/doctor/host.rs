@@ -97,7 +97,7 @@ impl Host {
         )
     }
 
-    /// It comes up beside partitions, and takes their CPUs if it starts others than its first.
+    /// Warn of a crash kernel that starts all CPUs: it comes up beside partitions.
     pub fn crash_kernel(&self) -> Option<Check> {
         const NAME: &str = "crash kernel";
         let size = self.read("sys/kernel/kexec_crash_size")?;
