@@ -173,7 +173,7 @@ def fill(flavours: list[str]) -> Matrix:
 
 
 def _fill_row(matrix: Matrix, host: str, flavours: list[str]) -> None:
-    with Machine(kernel=host, partitions=flavours, disks=[Disk(_DISK, "16M")], tests=False) as machine:
+    with Machine(kernel=host, partitions=flavours, disks=[Disk(_DISK, "16M")]) as machine:
         machine.run(f"modprobe shimos_backend && seq 1000000 | head -c 4M >{machine.disk(_DISK)}")
         for guest in flavours:
             with progress.step(f"{host} with {guest}"):

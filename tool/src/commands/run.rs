@@ -20,7 +20,6 @@ use crate::config::{self, Config};
 use crate::devices::sharing::{Sharing, User};
 use crate::devices::{self, view};
 use crate::error::{Error, Result};
-use crate::partition::lookup;
 use crate::partition::view::Partition;
 use crate::partition::{self, CreateRequest, Device, Info, Kind, OnChange, OnReboot, Status};
 use crate::pci;
@@ -93,11 +92,7 @@ fn run_on(
     };
     let (id, shared) = create_and_load(device, &request, &wish.pci, &images, sharing.as_ref())?;
     let up = start(device, id, &wish, args);
-    // Also if it did not come up: it may be kept.
-    match group {
-        Some(group) if lookup::find(device, &wish.name).is_ok() => group.keep(),
-        _ => {}
-    }
+    share::keep_with(device, group, &wish.name);
     let up = up?;
     let shared = match &sharing {
         Some(sharing) => sharing.latest(shared),
