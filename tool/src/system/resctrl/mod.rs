@@ -8,7 +8,8 @@ mod bits;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
 use nix::mount::{MsFlags, mount};
@@ -28,9 +29,16 @@ pub struct Share {
     pub mb: Option<u32>,
 }
 
+/// How a line is written to a file: `fs::write()` but in tests.
+type Write = fn(&Path, &str) -> io::Result<()>;
+
 /// The groups, which nobody else changes meanwhile.
+///
+/// A group of ours has a part of an L3 cache, which is in no other group, or follows the host: it
+/// has what the host's own group has.
 pub struct Groups {
     system: System,
+    write: Write,
     /// That other programs leave the groups alone, as the document asks for.
     _lock: Option<Flock<File>>,
 }
@@ -102,6 +110,7 @@ impl Groups {
         let lock = Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, errno)| errno);
         Ok(Groups {
             system: system.clone(),
+            write: |file, line| fs::write(file, line),
             _lock: Some(lock.or_fail(&what)?),
         })
     }
@@ -161,6 +170,9 @@ impl Groups {
             name,
             kept: false,
         };
+        for (id, cache) in self.caches() {
+            self.set(&group_name(name), "L3", id, &format!("{:x}", cache.host))?;
+        }
         for id in self.domains(&cpus)? {
             if let Some(percent) = share.l3 {
                 self.give(name, id, percent)?;
@@ -176,16 +188,15 @@ impl Groups {
 
     /// Put one more CPU of the host's into the group of partition `name`, if it has one.
     pub fn add(&self, name: &str, cpu: u32) -> Result<()> {
-        let group = group_name(name);
-        let schemata = self.schemata(&group);
-        if schemata.is_empty() {
+        let group = self.schemata(&group_name(name));
+        if group.is_empty() {
             return Ok(());
         }
-        let all = self.schemata("");
+        let host = self.schemata("");
+        let of = |all: &Schemata, what: &str, id: &u32| all.get(what)?.get(id).copied();
         let given = |id: &u32| {
-            schemata
-                .iter()
-                .any(|(what, values)| values.get(id) != all.get(what).and_then(|host| host.get(id)))
+            let limited = of(&group, "MB", id) != of(&host, "MB", id);
+            limited || !follows(of(&group, "L3", id), of(&host, "L3", id))
         };
         if !self.domains(&[cpu])?.iter().all(given) {
             return Err(Error::new(format!(
@@ -202,7 +213,7 @@ impl Groups {
         let list = self.directory(name).join("cpus_list");
         if list.exists() {
             // What is in no group is the host's own.
-            let _ = fs::write(list, "\n");
+            let _ = (self.write)(&list, "\n");
         }
     }
 
@@ -219,7 +230,7 @@ impl Groups {
             let was = before.get(&id).copied().unwrap_or(cache);
             // Otherwise somebody else has chosen what the host has.
             if was.host == was.rest() && cache.host != cache.rest() {
-                let _ = self.set("", "L3", id, &format!("{:x}", cache.rest()));
+                let _ = self.set_host(id, cache.host, cache.rest());
             }
         }
     }
@@ -271,8 +282,22 @@ impl Groups {
             others: cache.others | mask,
             ..cache
         };
-        self.set("", "L3", id, &format!("{:x}", host.rest()))?;
+        self.set_host(id, cache.host, host.rest())?;
         self.set(&group_name(name), "L3", id, &format!("{mask:x}"))
+    }
+
+    /// Change what the host's own group has, and all that follow it.
+    fn set_host(&self, id: u32, was: u64, mask: u64) -> Result<()> {
+        let value = format!("{mask:x}");
+        self.set("", "L3", id, &value)?;
+        for group in self.system.list(TOP) {
+            let its = self.schemata(&group).remove("L3");
+            let its = its.and_then(|l3| l3.get(&id).copied());
+            if group.starts_with(OURS) && its.is_some() && follows(its, Some(was)) {
+                self.set(&group, "L3", id, &value)?;
+            }
+        }
+        Ok(())
     }
 
     /// The ids of the L3 caches of these CPUs, by which memory bandwidth goes, too.
@@ -307,11 +332,14 @@ impl Groups {
         let others: Vec<_> = names
             .iter()
             .filter(|name| *name != without && *name != "info")
-            .map(|name| self.schemata(name))
+            .map(|name| (name.starts_with(OURS), self.schemata(name)))
             .collect();
         let host = self.schemata("").remove("L3").unwrap_or_default();
         let cache = |(id, host)| {
-            let of = |group: &Schemata| group.get("L3").and_then(|l3| l3.get(&id).copied());
+            let of = |(ours, group): &(bool, Schemata)| {
+                let mask = group.get("L3").and_then(|l3| l3.get(&id).copied());
+                mask.filter(|_| !ours || !follows(mask, Some(host)))
+            };
             let cache = Cache {
                 all,
                 least: u32::try_from(least).unwrap_or(1),
@@ -339,9 +367,9 @@ impl Groups {
         self.write(&file, &format!("{what}:{id}={value}"))
     }
 
-    fn write(&self, file: &PathBuf, line: &str) -> Result<()> {
-        let write = || fs::write(file, format!("{line}\n"));
-        write().map_err(|e| self.failed(&format!("write {line} to {}", file.display()), &e))
+    fn write(&self, file: &Path, line: &str) -> Result<()> {
+        (self.write)(file, &format!("{line}\n"))
+            .map_err(|e| self.failed(&format!("write {line} to {}", file.display()), &e))
     }
 
     /// What went wrong, in the kernel's words if it has any.
@@ -357,6 +385,11 @@ impl Groups {
     fn directory(&self, name: &str) -> PathBuf {
         self.system.path(TOP).join(group_name(name))
     }
+}
+
+/// Tell whether a group of ours has no part of its own of a cache: what it has is the host's, too.
+fn follows(its: Option<u64>, hosts: Option<u64>) -> bool {
+    its.zip(hosts).is_none_or(|(its, hosts)| its & hosts != 0)
 }
 
 fn group_name(partition: &str) -> String {

@@ -1,7 +1,9 @@
-//! On a tree of files; the kernel that merges what is written is played by `merge()`.
+//! On a tree of files; `merged()` plays the kernel, which keeps what a line does not name.
 
 use super::*;
 use crate::error::tests::told;
+
+const NEW: &str = "    MB:0=100;1=100\n    L3:0=fff;1=fff\n";
 
 /// Two L3 caches of twelve parts, with two CPUs each.
 fn machine() -> (tempfile::TempDir, System) {
@@ -37,9 +39,34 @@ const HALF: Share = Share {
     mb: None,
 };
 
-/// A file keeps the last line only that was written; the kernel keeps what it does not name.
+/// Begin with what a new group has, and put a line's value over it.
+fn merged(file: &Path, line: &str) -> io::Result<()> {
+    if !file.ends_with("schemata") {
+        return fs::write(file, line);
+    }
+    let text = fs::read_to_string(file).unwrap_or_else(|_| NEW.into());
+    let mut all = parsed(&text);
+    for (what, values) in parsed(line) {
+        all.entry(what).or_default().extend(values);
+    }
+    let of = |what: &str, value: fn(&u64) -> String| {
+        let pairs = all[what].iter().map(|(id, v)| format!("{id}={}", value(v)));
+        format!("    {what}:{}\n", pairs.collect::<Vec<_>>().join(";"))
+    };
+    let text = of("MB", |v| v.to_string()) + &of("L3", |v| format!("{v:x}"));
+    fs::write(file, text)
+}
+
+fn open(system: &System, share: Share) -> Groups {
+    let mut groups = Groups::open(system, share).unwrap();
+    groups.write = merged;
+    groups
+}
+
+/// What a group has of the L3 caches.
 fn of(system: &System, group: &str) -> String {
-    system.read(format!("{TOP}/{group}/schemata")).unwrap()
+    let text = system.read(format!("{TOP}/{group}/schemata")).unwrap();
+    text.lines().last().unwrap().trim().to_string()
 }
 
 fn refusal(system: &System, share: Share) -> String {
@@ -57,27 +84,30 @@ fn what_is_read() {
 #[test]
 fn a_group_and_its_end() {
     let (_root, system) = machine();
-    let groups = Groups::open(&system, HALF).unwrap();
+    let groups = open(&system, HALF);
     groups.make("web", &[2, 3], HALF).unwrap().keep();
-    assert_eq!(of(&system, "shimos-web"), "L3:1=3f");
-    assert_eq!(of(&system, ""), "L3:1=fc0");
+    assert_eq!(of(&system, "shimos-web"), "L3:0=fff;1=3f");
+    assert_eq!(of(&system, ""), "L3:0=fff;1=fc0");
     let cpus = system.read(format!("{TOP}/shimos-web/cpus_list"));
     assert_eq!(cpus.as_deref(), Some("2,3"));
-    assert_eq!(Groups::shown(&system, "web"), ["L3:1=3f"]);
+    assert_eq!(
+        Groups::shown(&system, "web"),
+        ["MB:0=100;1=100", "L3:0=fff;1=3f"]
+    );
     assert!(Groups::shown(&system, "db").is_empty());
     groups.sweep(&["web"]);
-    assert_eq!(of(&system, ""), "L3:1=fc0");
+    assert_eq!(of(&system, ""), "L3:0=fff;1=fc0");
     groups.sweep(&["db"]);
-    assert_eq!(of(&system, ""), "L3:1=fff");
+    assert_eq!(of(&system, ""), "L3:0=fff;1=fff");
     assert!(!system.path(TOP).join("shimos-web").exists());
 }
 
 #[test]
 fn one_that_was_not_kept() {
     let (_root, system) = machine();
-    let groups = Groups::open(&system, HALF).unwrap();
+    let groups = open(&system, HALF);
     drop(groups.make("web", &[3], HALF).unwrap());
-    assert_eq!(of(&system, ""), "L3:1=fff");
+    assert_eq!(of(&system, ""), "L3:0=fff;1=fff");
     assert!(!system.path(TOP).join("shimos-web").exists());
 }
 
@@ -88,16 +118,33 @@ fn bandwidth() {
         l3: None,
         mb: Some(30),
     };
-    let groups = Groups::open(&system, share).unwrap();
+    let groups = open(&system, share);
     groups.make("web", &[0], share).unwrap().keep();
-    assert_eq!(of(&system, "shimos-web"), "MB:0=30");
-    assert!(of(&system, "").contains("MB:0=100"));
+    assert_eq!(Groups::shown(&system, "web")[0], "MB:0=30;1=100");
+    assert_eq!(of(&system, ""), "L3:0=fff;1=fff");
+    // It fills what the host may fill, and not what another has for itself.
+    groups.make("db", &[1], HALF).unwrap().keep();
+    assert_eq!(of(&system, "shimos-db"), "L3:0=3f;1=fff");
+    assert_eq!(of(&system, "shimos-web"), "L3:0=fc0;1=fff");
+    groups.remove("db");
+    assert_eq!(of(&system, "shimos-web"), "L3:0=fff;1=fff");
+}
+
+#[test]
+fn one_cache_each() {
+    let (_root, system) = machine();
+    let groups = open(&system, HALF);
+    groups.make("web", &[0], HALF).unwrap().keep();
+    groups.make("db", &[2], HALF).unwrap().keep();
+    assert_eq!(of(&system, "shimos-web"), "L3:0=3f;1=fc0");
+    assert_eq!(of(&system, "shimos-db"), "L3:0=fc0;1=3f");
+    assert_eq!(of(&system, ""), "L3:0=fc0;1=fc0");
 }
 
 #[test]
 fn more_cpus() {
     let (_root, system) = machine();
-    let groups = Groups::open(&system, HALF).unwrap();
+    let groups = open(&system, HALF);
     groups.make("web", &[2], HALF).unwrap().keep();
     groups.add("web", 3).unwrap();
     let list = system.path(TOP).join("shimos-web/cpus_list");
@@ -134,7 +181,7 @@ fn what_there_is_not() {
 #[test]
 fn a_cache_that_others_have() {
     let (_root, system) = machine();
-    let groups = Groups::open(&system, HALF).unwrap();
+    let groups = open(&system, HALF);
     let made = |share| groups.make("web", &[0], share).map(Group::keep);
     let whole = Share {
         l3: Some(100),
