@@ -101,6 +101,20 @@ static void x86_cpu_set_mode(u32 mode, unsigned int cpu)
 	WRITE_ONCE(x86_cpu_data()->mode, mode);
 }
 
+/* INIT, SIPI and the trampoline's answer, a few times if need be. */
+static int x86_cpu_pass_trampoline(unsigned int cpu, u64 apic_id, struct complaint *c)
+{
+	int try;
+
+	for (try = 0; try < X86_SIPI_TRIES; try++) {
+		x86_cpu_stop(apic_id);
+		if (!x86_cpu_run_trampoline(apic_id))
+			return 0;
+	}
+	return shimos_refuse(c, -EIO, "CPU %u (APIC id %llu) does not answer INIT and SIPI", cpu,
+			     apic_id);
+}
+
 /**
  * x86_cpu_trampoline() - the physical address of the trampoline's page
  *
@@ -124,22 +138,16 @@ u64 x86_cpu_trampoline(void)
 int x86_cpu_start(struct partition *p, u32 i, const struct x86_entry *entry, struct complaint *c)
 {
 	struct trampoline_data *data = x86_cpu_data();
-	int ret = -EIO, try;
+	int ret;
 
 	mutex_lock(&x86_trampoline_mutex);
 	x86_cpu_set_mode(TRAMPOLINE_START, p->cpus[i]);
 	data->cr3 = entry->cr3;
 	data->argument = entry->argument;
 	data->entry = entry->at;
-	for (try = 0; ret && try < X86_SIPI_TRIES; try++) {
-		x86_cpu_stop(p->hardware_ids[i]);
-		ret = x86_cpu_run_trampoline(p->hardware_ids[i]);
-	}
+	ret = x86_cpu_pass_trampoline(p->cpus[i], p->hardware_ids[i], c);
 	mutex_unlock(&x86_trampoline_mutex);
-	if (ret)
-		return shimos_refuse(c, -EIO, "CPU %u (APIC id %llu) does not answer INIT and SIPI",
-				     p->cpus[i], p->hardware_ids[i]);
-	return 0;
+	return ret;
 }
 
 /* The first one; the others wait for the partition's own SIPI. */
@@ -235,22 +243,15 @@ int kloader_arch_park_cpu(struct partition *p, u32 i)
  */
 int kloader_arch_took_cpu(unsigned int cpu, struct complaint *c)
 {
-	u64 apic_id = kloader_arch_hardware_id(cpu);
-	int ret = -EIO, try;
+	int ret;
 
 	if (!x86_resctrl_share(cpu))
 		return 0;
 	mutex_lock(&x86_trampoline_mutex);
 	x86_cpu_set_mode(TRAMPOLINE_PARK, cpu);
-	for (try = 0; ret && try < X86_SIPI_TRIES; try++) {
-		x86_cpu_stop(apic_id);
-		ret = x86_cpu_run_trampoline(apic_id);
-	}
+	ret = x86_cpu_pass_trampoline(cpu, kloader_arch_hardware_id(cpu), c);
 	mutex_unlock(&x86_trampoline_mutex);
-	if (ret)
-		return shimos_refuse(c, -EIO, "CPU %u (APIC id %llu) does not answer INIT and SIPI",
-				     cpu, apic_id);
-	return 0;
+	return ret;
 }
 
 int kloader_arch_check_resize(struct partition *p, struct complaint *c)
