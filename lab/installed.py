@@ -28,9 +28,10 @@ Firmware = Literal["uefi", "bios"]
 _SHELL = SRC / "lab" / "guest" / "host-shell"
 _SHELLS = 2
 #: Its kernel and what belongs to it by the names that stay, boot loaders for both kinds of firmware, volumes, and
-#: what packages with DKMS modules depend on, for no network is needed then.
+#: what packages with DKMS modules depend on, for no network is needed then.  The kernel is that of the release
+#: itself, so that the security archive has a newer one.
 _PACKAGES = (
-    *("linux-image-cloud-amd64", "linux-headers-cloud-amd64", "initramfs-tools", "zstd"),
+    *("linux-image-cloud-amd64/trixie", "linux-headers-cloud-amd64/trixie", "initramfs-tools", "zstd"),
     *("grub2-common", "grub-pc-bin", "grub-efi-amd64-bin", "fdisk", "dosfstools", "e2fsprogs"),
     *("systemd-sysv", "udev", "dbus", "login", "kmod", "procps", "iproute2", "lvm2", "dkms", "file"),
 )

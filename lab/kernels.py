@@ -116,6 +116,21 @@ def _apt(flavour: str, arch: Arch) -> Apt:
     return Apt(arch, FLAVOURS[flavour][0])
 
 
+def archive(flavour: str, place: Path) -> None:
+    """Make a directory of which apt can upgrade a machine to a kernel: its packages, headers, meta packages, and an index."""
+    apt = _apt(flavour, NATIVE)
+    suite, kind = FLAVOURS[flavour]
+    with cache.lock("kernels"), progress.step(f"fetching the packages of a stock Debian kernel: {flavour}"):
+        version = _resolve(flavour, NATIVE)
+        metas = [f"linux-{what}-{kind.format(NATIVE.name)}/{suite}" for what in ("image", "headers")]
+        header = f"linux-headers-{version}"
+        for package in (*metas, *_packages(version, apt), header, *_needed(header, apt)):
+            part = place / package.replace("/", "-")
+            part.mkdir(parents=True)
+            apt.download(package, part)
+    run("sh", "-c", "dpkg-scanpackages . >Packages", cwd=place)
+
+
 def _fetch(flavours: tuple[str, ...], arch: Arch) -> list[Kernel]:
     found = [_cached(f, arch) or _download(f, _resolve(f, arch), arch) for f in flavours]
     for kernel in found:
@@ -132,9 +147,13 @@ def _add_headers(kernel: Kernel) -> None:
     apt = Apt(kernel.arch, kernel.suite)
     if not apt.own:
         # What they need runs on this computer, or is the same on any.
-        needed = [p for p in apt.depends(header) if re.fullmatch(r"linux-headers-.*-common(-rt)?|linux-kbuild-.*", p)]
-        Apt(NATIVE, kernel.suite).add(*needed)
+        Apt(NATIVE, kernel.suite).add(*_needed(header, apt))
     apt.add(header)
+
+
+def _needed(header: str, apt: Apt) -> list[str]:
+    """Return what a package of headers needs of its own kernel."""
+    return [p for p in apt.depends(header) if re.fullmatch(r"linux-headers-.*-common(-rt)?|linux-kbuild-.*", p)]
 
 
 def _resolve(flavour: str, arch: Arch) -> str:
