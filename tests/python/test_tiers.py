@@ -15,11 +15,11 @@ from lab.paths import SRC
 from tests.support import tiers
 
 
-def collected(everything: bool, *options: str) -> set[str]:
-    """Return the ids of all tests that would run, with more options for pytest."""
+def collected(everything: bool, *options: str, place: str = "tests") -> set[str]:
+    """Return the ids of all tests below a place that would run, with more options for pytest."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment |= {tier.ALL_VARIABLE: "1" if everything else "0"}
-    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", *options, "tests")
+    command = (sys.executable, "-m", "pytest", "--collect-only", "-q", *options, place)
     said = subprocess.run(command, cwd=SRC, env=environment, check=True, capture_output=True, text=True).stdout
     return {line for line in said.splitlines() if "::" in line}
 
@@ -76,3 +76,10 @@ def test_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tiers.rounds(50, 8) == 8
     monkeypatch.setenv(tier.ALL_VARIABLE, "1")
     assert tiers.rounds(50, 8) == 50
+
+
+def test_no_soak_has_a_limit() -> None:
+    """Each takes longer than ./test lets others run."""
+    place = "tests/system/soak"
+    limitless = collected(True, "-m", "timeout", place=place)
+    assert limitless and limitless == collected(True, place=place)

@@ -27,7 +27,7 @@ _taken: dict[str, float] = defaultdict(float)
 
 @pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    """Leave out repetitions, and name the machine that tests share."""
+    """Leave out repetitions, name the machine that tests share, and let soak tests run as long as they like."""
     if not tiers.everything():
         # Who names one wants it.
         left_out = [i for i in items if i.get_closest_marker("repetition") and i.nodeid not in config.args]
@@ -36,6 +36,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Confi
     for item in items:
         if name := group(item):
             item.add_marker(pytest.mark.xdist_group(name))
+        # One of these takes as long as it is told, or hours; whoever named it is watching.
+        if item.path.parent.name == "soak":
+            item.add_marker(pytest.mark.timeout(0))
 
 
 def group(item: pytest.Item) -> str:
