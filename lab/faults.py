@@ -30,6 +30,11 @@ _PATCHED = re.compile(
 # nothing ended it, since about the time at which the kernel stopped all CPUs to change its clock.
 _LOST_TIMER = re.compile(r"rcu: rcu_preempt kthread timer wakeup didn't happen for \d+ jiffies!")
 _TIMER_CPU = re.compile(r"rcu: \tPossible timer handling issue on cpu=(\d+) timer-softirq=")
+# On a busy computer the emulator's CPU may stand still while the kernel measures its clock by a timer
+# that goes on.  The kernel believes that one, and not the other timer that it has looked at.
+_CLOCK = re.compile(r"tsc: PIT calibration deviates from HPET: (\d+) (\d+)")
+_MOST_WRONG = 2
+
 # Once our code has run, a lost interrupt is not the emulator's fault without a closer look: interrupt_lost().
 _OURS = re.compile(r"\bshimos")
 
@@ -56,7 +61,7 @@ def emulator_fault(log: str) -> str | None:
 
     ``log`` is the console of a boot that did not reach its end.
     """
-    return stale_breakpoint(log) or (None if _OURS.search(log) else _lost_timer(log))
+    return stale_breakpoint(log) or _wrong_clock(log) or (None if _OURS.search(log) else _lost_timer(log))
 
 
 def first_oops(log: str) -> int | None:
@@ -75,6 +80,14 @@ def stale_breakpoint(log: str) -> str | None:
     if not rip or not _PATCHED.match(log, code):
         return None
     return f"Oops: int3 at {rip[1]}, where there is none"
+
+
+def _wrong_clock(log: str) -> str | None:
+    clock = _CLOCK.search(log)
+    if not clock:
+        return None
+    least, most = sorted(map(int, clock.groups()))
+    return "clock measured wrongly" if most > _MOST_WRONG * least else None
 
 
 def _lost_timer(log: str) -> str | None:

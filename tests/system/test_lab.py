@@ -184,6 +184,12 @@ def test_running_code_can_be_changed_with_one_thread(fresh_machine: Machine) -> 
     assert out == [f"thread {n}: 0 of 300 stale" for n in range(3)]
 
 
+#: The second number is this computer's clock rate.
+WRONG_CLOCK = """\
+[    0.036000] tsc: PIT calibration deviates from HPET: 555238 2793496
+[    0.036000] tsc: Using PIT calibration value
+"""
+
 KNOWN = {
     "oops": FAULT,
     "int3": FAULT.replace("Oops: int3", "int3"),
@@ -193,6 +199,7 @@ KNOWN = {
     "after our modules": "shimos_ikc: loading out-of-tree module taints kernel.\n" + FAULT,
     "lost timer": LOST_TIMER,
     "lost timer of 6.1": LOST_TIMER_6_1,
+    "wrong clock": WRONG_CLOCK,
 }
 
 
@@ -221,6 +228,7 @@ UNKNOWN = {
     "lost timer of another CPU, 6.1": LOST_TIMER_6_1.replace("on cpu=1", "on cpu=2"),
     "lost timer, not idle, 6.1": LOST_TIMER_6_1.replace("native_safe_halt", "acpi_idle_enter"),
     "another wake-up": LOST_TIMER.replace("kthread timer wakeup", "kthread wakeup"),
+    "a clock that is a little wrong": WRONG_CLOCK.replace("555238", "2123456"),
     "lost timer after a page fault": "BUG: unable to handle page fault\n" + LOST_TIMER,
 }
 
