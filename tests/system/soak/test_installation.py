@@ -63,7 +63,7 @@ def install(machine: Installed) -> None:
     machine.run("mount /dev/disk/by-id/virtio-packages /mnt")
     machine.run("apt-get --yes install /mnt/shimos_*.deb /mnt/shimos-dkms_*.deb", COMPILING)
     machine.run("umount /mnt")
-    assert "installed" in machine.run("dkms status shimos").output
+    assert "installed" in machine.run("dkms status shimos", LONG).output
 
 
 def mend(machine: Installed) -> None:
@@ -142,7 +142,7 @@ def upgrade(machine: Installed) -> bool:
     if not found:
         return False
     newer = machine.run("linux-version list | linux-version sort | tail -n 1").output.strip()
-    built = machine.run("dkms status shimos").output
+    built = machine.run("dkms status shimos", LONG).output
     assert newer != older and all(f", {kernel}, x86_64: installed" in built for kernel in (older, newer)), built
 
     # The partition's disk has modules of its own.
