@@ -16,7 +16,7 @@ from lab.installed import Firmware, Installed
 from lab.partition_root import partition_root
 
 #: Seconds for what systemd does on an emulated machine that has other work too, and for what a compiler does.
-LONG, COMPILING = 600.0, 10800.0
+LONG, COMPILING = 1200.0, 10800.0
 #: What the machine is upgraded to: newer than the release's own, but soon after a point release.
 NEWER = "6.12-security"
 MARKER = "no_ipi_broadcast=1"
