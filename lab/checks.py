@@ -32,7 +32,10 @@ _CHECKPATCH_IGNORE = (
 #: Of every architecture and version one, and one more where headers have most that is different: pages that are larger.
 _MODULE_KERNELS = {AMD64: ("6.12", "6.1"), ARM64: ("6.12-16k", "6.1")}
 #: Of the same versions, built by the tests that boot them; what is said of them is the same as far as anybody has seen.
-_MORE_KERNELS = {AMD64: ("6.12-security", "6.1-security", "6.12-rt", "6.1-rt", "7.3"), ARM64: ("6.12",)}
+_MORE_KERNELS = {
+    AMD64: ("6.12-security", "6.1-security", "6.12-rt", "6.1-rt", "7.3", "6.12-bookworm", "sid"),
+    ARM64: ("6.12",),
+}
 
 
 def ruff() -> None:
