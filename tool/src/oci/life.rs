@@ -12,7 +12,7 @@ use super::home::{self, PATIENCE, ask, asked};
 use super::last_words::{self, LastWords};
 use super::record::Record;
 use super::shadow::{self, Crun};
-use super::{guest, partition};
+use super::{guest, mount_points, partition};
 use crate::error::{Error, IoContext, Result};
 use crate::exec::{Start, USUAL_SIZE, client};
 use crate::system::cgroup::Figures;
@@ -61,7 +61,7 @@ impl Runtime {
 
     fn created(&self, id: &str, bundle: Bundle, outside: &Outside) -> Result<Record> {
         let (record, request) = self.prepare(id, bundle)?;
-        // Neither half needs the other before the first step.
+        // Neither half needs the other before the first step, and mount points are there.
         let (there, here) = both(&record, &request, || {
             self.shadow(&record, &["create"], outside)
         });
@@ -116,6 +116,7 @@ impl Runtime {
         ];
         let config = shadow::config(bundle, &program, &words);
         write(&config_path(record), &config)?;
+        mount_points::make(bundle);
         Ok(guest::create(&record.id, &place, terminal))
     }
 

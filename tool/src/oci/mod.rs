@@ -13,6 +13,7 @@ pub mod init;
 mod initrd;
 mod last_words;
 pub mod life;
+mod mount_points;
 mod network;
 mod partition;
 mod pod;
