@@ -87,7 +87,7 @@ def initrd_with(machine: Machine, flavour: str, files: dict[str, str]) -> str:
     """Make an initrd for partitions: the lab's, and files of the machine at places of their own.
 
     Names without a slash are the tests' modules for that kernel, programs and scripts.
-    Returns the path of it on the machine.
+    Returns the path of it on the machine, where nothing else is left.
     """
     tree, made = f"/tmp/tree-{flavour}", f"/tmp/initrd-{flavour}"
     lines = [f"rm -rf {tree} && mkdir -p {tree}"]
@@ -95,8 +95,8 @@ def initrd_with(machine: Machine, flavour: str, files: dict[str, str]) -> str:
         folder = f"{PROGRAMS}/{machine.versions[flavour] + '/' if source.endswith('.ko') else ''}"
         path = source if "/" in source else folder + source
         lines.append(f"install -D -m 755 {path} {tree}{place}")
-    lines.append(f"(cd {tree} && find . | busybox cpio -o -H newc 2>/dev/null) >{made}.own")
-    lines.append(f"cat {LAB_INITRD} {made}.own >{made}")
+    lines.append(f"(cat {LAB_INITRD} && cd {tree} && find . | busybox cpio -o -H newc 2>/dev/null) >{made}")
+    lines.append(f"rm -r {tree}")
     machine.run(" && ".join(lines))
     return made
 

@@ -34,7 +34,7 @@ def partition(machine: Machine, flavour: str) -> Iterator[None]:
     machine.run(f"until {EXEC} web -- true; do sleep 0.1; done", timeout=30)
     yield
     remove(machine)
-    machine.run(f"while pgrep -f '^shimos serve'; do sleep 0.05; done; rm -rf {initrd} /tmp/tree-*")
+    machine.run(f"while pgrep -f '^shimos serve'; do sleep 0.05; done; rm -f {initrd}")
     before.assert_back()
     machine.assert_dmesg_clean()
 

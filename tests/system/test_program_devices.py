@@ -43,7 +43,7 @@ def partition(machine: Machine, flavour: str, module: str, load: str, devices: s
     machine.release_consoles()
     remove(machine)
     until_unserved(machine)
-    machine.run(f"rm -rf {initrd} /tmp/tree-* {SHARED}")
+    machine.run(f"rm -rf {initrd} {SHARED}")
     before.assert_back()
     machine.assert_dmesg_clean()
 
